@@ -33,22 +33,27 @@ export interface CompositionParts extends NodeParts {
   readonly ruleSource: RuleSource;
   /** Reads decisions of past years. Null if the process has no archive. */
   readonly archive?: ArchiveReader | null;
-  /** The key for the HMACs of fingerprints and IPs. */
+  /** The secret under which HMACs of fingerprints and IP addresses are made. */
   readonly signalSecret: string;
-  /** The former key, while the secret is being changed. */
+  /** The former secret. It is given while the secret is being changed. */
   readonly signalSecretPrevious?: string | null;
   /**
-   * How pseudonyms are kept that rules compare with constants. If missing, they are kept under the two secrets above.
+   * Makes the HMACs of attributes that rules compare with constants. Without this member, the two secrets above are
+   * used for them.
    */
   readonly attributeHmacs?: AttributeHmacs;
   readonly erasureLedger?: ErasureLedger | null;
-  /** The clock of the process. If missing, the process uses its own. */
+  /**
+   * The clock of the process, which ignores changes of the system's clock. Without this member, the service uses its
+   * own.
+   */
   readonly pace?: ProcessClock;
 }
 
 /**
- * Composes the parts that answer callers and the platform. Nodes and commands use the same composition. It reads
- * nothing, and starts no timer, thread or listener. The code that runs a node starts the parts that follow the store.
+ * Creates the objects (parts) that answer callers and the platform, for nodes and commands alike. It reads nothing,
+ * and starts no timer, thread or listener. The code that runs a node starts the parts that follow changes of the
+ * store.
  */
 export function composeParts(parts: CompositionParts, metrics: Metrics) {
   const { store, clock, log, signalSecret, signalSecretPrevious: former = null } = parts;
@@ -112,8 +117,8 @@ const LOST_KEY =
   'the store has lost a live access key, and its callers get 503; restore a backup of the store, or issue another key';
 
 /**
- * Creates the function that logs background failures as warnings. If the store is away, its message says everything,
- * so no stack is logged.
+ * Creates the function that logs background failures as warnings. If the store does not answer, the message of the
+ * error says everything, so no stack is logged.
  */
 export function reportTrouble(log: Logger): (message: string, error?: unknown) => void {
   return (message, error) =>

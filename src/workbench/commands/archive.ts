@@ -104,7 +104,10 @@ async function backup(folder: string, json: boolean): Promise<void> {
     );
 }
 
-/** Adds `archive ship`, the shipper as a process of its own, for installations that run it apart from the service. */
+/**
+ * Adds `archive ship`, which ships the journal in a process of its own, for installations that do not ship in the
+ * service.
+ */
 function shipCommand(archive: Command): void {
   archive
     .command('ship')
@@ -253,7 +256,7 @@ function formatAnswer({ columns, rows }: QueryAnswer, format: 'table' | 'csv' | 
   }
 }
 
-/** Returns a value for JSON: times as RFC 3339, and whole numbers as numbers as long as they are exact. */
+/** Converts a value for JSON. A bigint becomes a number if that is exact, and otherwise a text. */
 function toPlainValue(value: unknown): unknown {
   if (typeof value === 'bigint')
     return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
@@ -284,7 +287,7 @@ function statusCommand(archive: Command): void {
     });
 }
 
-/** Reads the status. Times are epoch ms, and null for a table without rows. */
+/** Reads the status of the archive. `from` and `to` of a table are epoch ms, and null for a table without rows. */
 async function readStatus(archive: Archive, store: Store) {
   const state = await archive.refresh();
   const { entries } = await readUnshippedPage(store, state, COUNTED_ENTRIES_MAX);

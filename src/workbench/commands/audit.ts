@@ -17,7 +17,10 @@ interface AuditOptions {
 
 const PAGE_ENTRIES = 500;
 
-/** Adds `audit`, which shows who changed what, when and why. The command follows the log, which no operation does. */
+/**
+ * Adds `audit`, which shows who changed what, when and why. The command reads the audit itself, because no operation
+ * waits for new entries.
+ */
 export function auditCommand(program: Command): void {
   const audit = program
     .command('audit')
@@ -53,7 +56,10 @@ function formatSoundChain(isAlone: boolean, entries: number, forgotten: number):
   return `${what}: ${formatCount(entries, 'entry', 'entries')}; about payers who were erased: ${forgotten}.`;
 }
 
-/** The chain of entries lies beside the data and has no key. */
+/**
+ * What is printed after a check without a known entry. The chain of hashes lies in the same store as the data and is
+ * made without a secret.
+ */
 const UNPROVEN =
   'This check does not catch somebody who can write to the store, change or drop entries, and make the chain anew. To catch that, pass --known NUMBER:HASH of an entry noted elsewhere; each node logs the newest entry ("known") every hour and when it stops.';
 

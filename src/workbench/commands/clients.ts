@@ -3,7 +3,10 @@ import { exportClient } from '#workbench/platform/client/client.ts';
 import { withLongOutput } from './follow.ts';
 import { addOperationCommand } from './operation-command.ts';
 
-/** Adds `clients export`, which writes everything that is kept on a client while it is being read. */
+/**
+ * Adds `clients export`, which writes everything that is kept on a client. It writes the first pieces while others
+ * are still being read.
+ */
 export function clientsCommands(program: Command): void {
   const clients = program.command('clients').description('data of single clients');
   addOperationCommand<void>(clients, {

@@ -3,7 +3,7 @@ import { print } from './print.ts';
 
 const SHELLS = ['bash', 'zsh'] as const;
 
-/** Adds `completion`, which prints what a shell completes, from the existing commands. */
+/** Adds `completion`, which prints a script that completes the existing commands in a shell. */
 export function completionCommand(program: Command): void {
   program
     .command('completion')
@@ -14,7 +14,7 @@ export function completionCommand(program: Command): void {
     .action((shell: (typeof SHELLS)[number]) => print(completionScript(program, shell)));
 }
 
-/** Returns a function for bash, which zsh runs, too. */
+/** Formats a script for bash. With one more line at its beginning, zsh runs it, too. */
 function completionScript(program: Command, shell: (typeof SHELLS)[number]): string {
   const cases = program.commands.flatMap((command) => [
     ...command.commands.map((one) => formatShellCase(`*' ${command.name()} ${one.name()}'`, one)),
@@ -35,7 +35,7 @@ function completionScript(program: Command, shell: (typeof SHELLS)[number]): str
   ].join('\n');
 }
 
-/** Lists the commands below one command, and its options. */
+/** Formats one case of the script: the subcommands and the options of a command. */
 function formatShellCase(pattern: string, command: Command): string {
   const below = command.commands.map((one) => one.name());
   const options = command.options.flatMap(({ long }) => long ?? []);

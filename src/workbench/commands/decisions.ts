@@ -54,10 +54,16 @@ interface Found {
   readonly isCut: boolean;
 }
 
-/** The limit of the list. The newest decisions come first, so more than a screenful is seldom wanted. */
+/**
+ * The input `limit` of the list, for which the command has a default of its own. The newest decisions come first, so
+ * people seldom want more.
+ */
 const LIMITS = listInputs(listDecisions).filter(({ name }) => name === 'limit');
 
-/** Requires a filter, because a list of all decisions of all platforms helps nobody. */
+/**
+ * Throws UsageError if there is no filter, because a list of all decisions of all platforms helps nobody. Returns the
+ * limit.
+ */
 function requireFilter({ limit }: CommandOptions, given: CommandOptions): CommandOptions {
   if (Object.keys(given).length === 0)
     throw new UsageError('name what to find: --order REF, --client KEY, or both');
@@ -126,7 +132,10 @@ interface Explained {
   readonly unread: Parameters<typeof explainUnreadDecisions>[1][];
 }
 
-/** Asks as the platform to which the decision belongs, so that nobody has to know that platform. */
+/**
+ * Explains a decision. The operation is called for the platform of the decision, so that nobody has to name that
+ * platform.
+ */
 async function explain({ read, parts }: CommandContext, { decisionId }: CommandOptions): Promise<Explained> {
   const id = String(decisionId);
   if (parseDecisionId(id) === null) return { explanation: null, unread: [] };

@@ -1,10 +1,13 @@
 import type { CommanderError } from 'commander';
 import { NamedError } from '#base/named-error.ts';
 
-/** The exit codes of every command: 0 fine, 1 findings, 2 bad usage, 3 environment. */
+/**
+ * The exit codes of every command: 0 if all is well, 1 for findings, 2 for wrong usage, and 3 if something outside
+ * the command fails.
+ */
 export const EXIT_CODES = { fine: 0, findings: 1, usage: 2, environment: 3 } as const;
 
-/** Returns the exit code of an error of commander, which throws its help text, too. */
+/** Returns the exit code for an error of commander. Commander also throws an error when it has printed help. */
 export function toExitCode({ exitCode }: CommanderError): number {
   return exitCode === 0 ? EXIT_CODES.fine : EXIT_CODES.usage;
 }

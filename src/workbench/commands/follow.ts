@@ -6,7 +6,7 @@ import { escapeControls, printError } from './print.ts';
 /** The interval, in ms, at which a followed log is asked for new entries. */
 const POLL_MS = 250;
 
-/** One page of a log. `cursor` is the position after its last entry. Null if there is no entry yet. */
+/** One page of a log. `cursor` is the position after its last entry, or null if the log has no entry yet. */
 interface LogPage {
   readonly entries: readonly unknown[];
   readonly cursor: string | null;
@@ -14,7 +14,7 @@ interface LogPage {
 
 interface ReadLog<Page extends LogPage> {
   readonly read: (after: string | null) => Promise<Page>;
-  /** The cursor after which to begin. Null for the oldest kept entry. */
+  /** The cursor after which reading begins. Null begins with the oldest entry that is kept. */
   readonly after: string | null;
   /** Whether to wait for new entries after the last one. */
   readonly follow: boolean;
@@ -22,8 +22,8 @@ interface ReadLog<Page extends LogPage> {
 }
 
 /**
- * Yields the pages of a log, one after the other. If the store is away while the log is followed, it says so once,
- * and continues as soon as the store answers.
+ * Yields the pages of a log, one after the other. If the store does not answer while the log is followed, a message
+ * says so once, and reading continues as soon as the store answers.
  */
 export async function* readPages<Page extends LogPage>(log: ReadLog<Page>): AsyncGenerator<Page> {
   const read = log.follow ? waitForStore(log.read) : log.read;
@@ -40,7 +40,7 @@ export async function* readPages<Page extends LogPage>(log: ReadLog<Page>): Asyn
   }
 }
 
-/** Wraps a reader so that it returns null while the store is away. */
+/** Wraps a reader so that it returns null while the store does not answer. */
 function waitForStore<Page>(read: (after: string | null) => Promise<Page>) {
   let isAway = false;
   return async (after: string | null): Promise<Page | null> => {
@@ -93,7 +93,7 @@ export async function withLongOutput<T>(run: (output: LongOutput) => Promise<T>)
     return await run({ stop: ending.signal, write });
   } finally {
     process.off('SIGINT', end).off('SIGTERM', end);
-    // The last write may still fail.
+    // A write that is still under way may fail later. That error is ignored.
     stdout.off('error', fail).off('error', ignore).on('error', ignore);
   }
 }

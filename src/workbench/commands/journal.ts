@@ -28,8 +28,9 @@ const TAIL_BYTES_MAX = 64 << 20;
 
 /**
  * Adds `journal export`, which writes every accepted input and decision as NDJSON, one entry a line. The last line of
- * each page has a member `cursor`, the position from which to continue. Entries after the last cursor of a file may
- * be torn. So they are cut off and read again, and nothing is lost or doubled however the exporter ended.
+ * each page has a member `cursor`, the position from which to continue. An exporter that is killed may leave a part
+ * of an entry after the last cursor of a file. The next run cuts off what follows that cursor and reads it again, so
+ * no entry is lost or written twice.
  */
 export function journalCommands(program: Command): void {
   const journal = program
@@ -47,7 +48,7 @@ export function journalCommands(program: Command): void {
     .action((options: ExportOptions) => exportJournal(options));
 }
 
-/** The place to which entries are written. `write` resolves when the next page may come. */
+/** The output to which entries are written. `write` resolves when the next page may be written. */
 interface Sink {
   readonly cursor: string | null;
   readonly write: (text: string) => Promise<void>;
@@ -96,7 +97,7 @@ async function copyPages(store: Store, sink: Sink, follow: boolean, stop: AbortS
   return { written, cursor, gaps };
 }
 
-/** Reports missing entries at once, and by the exit code. */
+/** Prints a message about missing entries at once, and sets the exit code. */
 function reportGap({ from, to, entries }: JournalGap): void {
   const iso = (at: number) => new Date(at).toISOString();
   printError(
@@ -105,7 +106,10 @@ function reportGap({ from, to, entries }: JournalGap): void {
   process.exitCode = EXIT_CODES.findings;
 }
 
-/** Formats the lines of a page. `kind` comes first and `cursor` last, whatever the store keeps. */
+/**
+ * Formats the lines of a page. `kind` comes first in each line, and `cursor` last in the last line, because a later
+ * run recognises an export and its cursors by them.
+ */
 function formatLines({ entries, cursor }: JournalPage, clientKeys: ClientKeys): string {
   return entries
     .map((entry, index) => {
@@ -158,7 +162,7 @@ async function openForUpdate(path: string): Promise<FileHandle> {
   }
 }
 
-/** Finds the last cursor of an export and the end of its line. The text after that may be torn. */
+/** Finds the last cursor of an export and the end of its line. The text after that line may be a part of an entry. */
 async function findLastPlace(
   file: FileHandle,
   path: string,
@@ -177,7 +181,10 @@ async function findLastPlace(
 
 const BEGINNING = Buffer.from('{"kind":"');
 
-/** Whether a file is an export of the journal. Otherwise cutting it back could destroy another file. */
+/**
+ * Whether a file begins like an export of the journal. Another file must not be cut back, because that would destroy
+ * it.
+ */
 async function beginsLikeAnExport(file: FileHandle): Promise<boolean> {
   const head = await readPart(file, 0, BEGINNING.length);
   return head.equals(BEGINNING.subarray(0, head.length));

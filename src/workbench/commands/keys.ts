@@ -23,10 +23,10 @@ type KeyView = WithMomentsAsText<Shape<typeof AccessKeySchema>>;
 /** The lifetime of a key for which none is given, so that a forgotten key expires. */
 const DEFAULT_LIFETIME = '365d';
 
-/** The name of a key's owner. It is printable, so that any terminal can show it. */
+/** Matches the name of a key's owner. It is printable, so that any terminal can show it. */
 const OWNER = /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u;
 
-/** Adds `keys issue`, `list` and `revoke`, about who may call, for which platform and operations. */
+/** Adds `keys issue`, `list` and `revoke`. A key lets its holder call some operations for a platform. */
 export function keysCommands(program: Command): void {
   const keys = program.command('keys').description('access keys of platforms');
 

@@ -39,7 +39,7 @@ export function linksCommand(program: Command): void {
   });
 }
 
-/** Returns null if the thing is not found. */
+/** Returns the answer, or null if the operation finds nothing. */
 async function nullIfNotFound<T>(read: Promise<T>): Promise<T | null> {
   try {
     return await read;
@@ -139,15 +139,15 @@ function formatClientCells({ clientIdKey, tie, orders, money, verdicts, cut, ...
 }
 
 /**
- * Formats how many of the granted orders were paid. Orders that were turned away are left out, because no sale was
- * lost there.
+ * Formats how many of the orders that got a requisite were paid. Orders that were turned away are left out, because
+ * no sale was lost there.
  */
 function formatPaidShare({ paid, reversed, unpaid, unknown }: LinkedClient['orders']): string {
   const granted = paid + reversed + unpaid + unknown;
   return granted === 0 ? '-' : `${paid} of ${granted}`;
 }
 
-/** Formats the payers that a block would refuse, the paying clients first. */
+/** Formats how many clients a block would refuse, and what some of them paid. */
 function formatRefused({ clients, payers, orders, money }: RefusedPayers): string {
   const whom = formatCount(clients, 'client');
   if (payers === 0) return `${whom}, of whom none paid`;

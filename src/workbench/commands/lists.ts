@@ -130,7 +130,10 @@ function formatEntries({ list, entries }: Entries, isOne: boolean): string {
   return formatItemTable(readListEntries, rows);
 }
 
-/** Puts the lines of a file on a list. A bad line does not stop the others. Returns how many lines had which result. */
+/**
+ * Puts the lines of a file on a list. A bad line does not stop the others. Returns the number of lines for each
+ * result.
+ */
 async function importFile(asking: CommandContext, { list }: Readonly<Record<string, unknown>>) {
   const { options, ask, platform } = asking;
   const reason = options['reason'] === undefined ? {} : { reason: parseReason(String(options['reason'])) };
@@ -146,7 +149,7 @@ async function importFile(asking: CommandContext, { list }: Readonly<Record<stri
   } while (next.done !== true);
   return counts;
 
-  /** Yields the next lines. Each is read when it is asked for. */
+  /** Yields the next lines, at most `most`. Each line is read from the file when it is needed. */
   async function* takeLines(most: number): AsyncGenerator<string> {
     for (let taken = 0; taken < most && next.done !== true; taken += 1) {
       yield next.value;
@@ -163,7 +166,7 @@ function reportLine(told: LineEffect, before: number, counts: Map<string, number
   else if ('detail' in told) printError(`line ${line}: ${told.detail}`);
 }
 
-/** Yields the lines of a file in the form of the interface. Throws UsageError if the file cannot be read. */
+/** Yields the lines of a file in the form that the operation takes. Throws UsageError if the file cannot be read. */
 async function* readLines(file: string, defaults: object): AsyncGenerator<string> {
   try {
     for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Infinity }))
@@ -175,7 +178,10 @@ async function* readLines(file: string, defaults: object): AsyncGenerator<string
   }
 }
 
-/** Returns a line in the API's form. A line that is no JSON object is a value. Blank lines and comments are kept. */
+/**
+ * Converts a line to the form that the operation takes. A line that does not begin with `{` is a value. Blank lines,
+ * comments and broken JSON are returned unchanged.
+ */
 function addDefaults(text: string, defaults: object): string {
   const line = text.trim();
   if (line === '' || line.startsWith('#')) return text;

@@ -15,7 +15,7 @@ import { agreeOnSecret, SECRET_REGISTER } from '#workbench/upkeep/signal-secret.
 import { withArchiveOf } from './open-archive.ts';
 import { withOpenStore } from './open-store.ts';
 
-/** The things that an operation needs besides the store. Nothing else is read. */
+/** What an operation needs besides the store. The command reads nothing else. */
 export interface OperationNeeds {
   /** The shared lists, and the secret under which devices and addresses are kept. */
   readonly lists?: boolean;
@@ -28,8 +28,8 @@ export interface OperationNeeds {
 }
 
 /**
- * Runs a command with the same parts that a node gives its operations. The environment names the store and the
- * folders. Nothing of a node is started: no heartbeat, no sweep, no shipping, no listener.
+ * Runs a command with the same objects (parts) that a node gives its operations. Environment variables name the store
+ * and the folders. Nothing of a node is started: no heartbeat, no sweep, no shipping, no listener.
  */
 export function withLocalParts<T>(needs: OperationNeeds, run: (parts: RuleParts) => Promise<T>): Promise<T> {
   const config = readConfig();
@@ -61,7 +61,10 @@ function withArchiveIf<T>(
 
 type Secrets = Awaited<ReturnType<typeof readSecrets>>;
 
-/** Reads the secrets. If they differed from those of the nodes, no fingerprint and no address would be recognised. */
+/**
+ * Reads the secrets for HMACs. With secrets other than those of the nodes, no fingerprint and no address would be
+ * recognised.
+ */
 async function readSecrets({ lists = false }: OperationNeeds, config: Config, store: Store, now: number) {
   const atHand = findSignalSecrets(config);
   const attributeHmacs = createAttributeHmacs(atHand);
@@ -123,7 +126,9 @@ function composeLocalParts({
   return withRuleFolders;
 }
 
-/** Creates a source with the newest released rule set, to decide what a command changes about a payer. */
+/**
+ * Creates a source that always gives the newest released rule set. A command decides with it when it changes a payer.
+ */
 function createRuleSource(loadedRules: LoadedRules): RuleSource {
   return {
     choose: (client) => createFixedRules(loadedRules.deciding(null)).choose(client),

@@ -30,7 +30,7 @@ export async function withArchiveOf<T>(
   const opened = archiveDir === null ? null : openArchive({ archiveDir, archiveS3 }, store.registers);
   const archive = opened === null ? ArchiveReader.withoutArchive(store) : new ArchiveReader(opened, store);
   await opened?.refresh().catch(() => {
-    // The command shows the data of the store, and says that the archive is missing.
+    // If the archive cannot be read, the command shows the data of the store and says that the archive is missing.
   });
   try {
     return await run(archive);
@@ -39,7 +39,9 @@ export async function withArchiveOf<T>(
   }
 }
 
-/** Says what is not known, and what to do about it. */
+/**
+ * Returns a sentence that `what` is not known because decisions could not be read, and which command names the cause.
+ */
 export function explainUnreadDecisions(what: string, unread: Parameters<typeof formatUnread>[0]): string {
   return `${what} is not known: ${formatUnread(unread)}; archive status or archive verify names it.`;
 }
@@ -76,7 +78,7 @@ export async function withSnapshots<T>(
   });
 }
 
-/** Says which segments are missing from the result, and what to do about it. */
+/** Formats which segments are missing from the result, and what a person can do about it. */
 export function formatUnreadSegments(leftOut: readonly UnreadSegment[]): readonly string[] {
   const [noRoom, away] = (['noRoom', 'away'] as const).map((reason) =>
     leftOut.filter(({ why }) => why === reason),
@@ -93,7 +95,7 @@ export function formatUnreadSegments(leftOut: readonly UnreadSegment[]): readonl
   ];
 }
 
-/** Formats segments that are sound but cannot be read here now, as one line. */
+/** Formats, as one line, segments that are sound but cannot be read now for the same reason. */
 function formatTogether(segments: readonly Segment[] = [], why: string): readonly string[] {
   if (segments.length === 0) return [];
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
@@ -106,8 +108,8 @@ function formatErased({ without = [] }: Segment): string {
 }
 
 /**
- * Reads the erased clients whom the archive may still hold. Returns none if there is no store, as beside a copy of an
- * archive.
+ * Reads the erased clients whom the archive may still hold. Returns an empty array if there is no store, for example
+ * on a machine that has only a copy of an archive.
  */
 export async function readErasedNow(): Promise<ErasedClients> {
   return hasStore() ? withOpenStore(readUnshippedErasures) : [];

@@ -7,15 +7,15 @@ import { getDbPath } from '#state/sqlite/open-file.ts';
 import type { Registers, Store } from '#state/store.ts';
 import { printError } from './print.ts';
 
-/** How long, in ms, a person waits for a busy store, or for another process that writes. */
+/** How long, in ms, a command waits for a busy store, or for another process that writes. */
 const PATIENCE_MS = 5000;
 
 const WAITING = `Another process keeps the SQLite file locked; waiting for it, up to ${PATIENCE_MS / 1000} s in all.`;
 
 /**
- * Runs a command on the store that the environment names, and closes the store whatever happens. The command gets the
- * store's clock, so that its notes are dated like the nodes' entries. With `isAccepted` the store is opened even if
- * it is empty or is not the one that DATA_DIR or the archive names.
+ * Runs a command on the store that environment variables name, and closes the store in any case. The command gets the
+ * store's clock, so that it dates its entries like the nodes. With `isAccepted` the store is opened even if it is
+ * empty or is not the one that DATA_DIR or the archive names.
  */
 export async function withOpenStore<T>(
   run: (store: Store, clock: () => number) => Promise<T>,
@@ -29,7 +29,10 @@ export async function withOpenStore<T>(
   }
 }
 
-/** Runs a command on the registers of that store. The store is opened when a register is first used. */
+/**
+ * Runs a command on the registers (the named values) of that store. The store is opened when a register is first
+ * used.
+ */
 export async function withRegisters<T>(run: (registers: Registers) => Promise<T>): Promise<T> {
   const opened: { store: Promise<Store> | null } = { store: null };
   const registers = async () => {
@@ -60,7 +63,10 @@ async function openForCommand(isAccepted: boolean): Promise<Store> {
   return store;
 }
 
-/** Prints each message once, because every attempt to reach a store that is away fails with the same message. */
+/**
+ * Creates a printer that prints each message once, because every attempt to reach a store that does not answer fails
+ * with the same message.
+ */
 function createErrorPrinter(): (error: Error) => void {
   const said = new Set<string>();
   return ({ message }) => {

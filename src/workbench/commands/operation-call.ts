@@ -22,7 +22,10 @@ import { toPlatformProblem } from '#workbench/platform/refusals.ts';
 export interface OperationGiven {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
-  /** A value for JSON, or lines with one JSON object each and a line end. Lines are read while they are answered. */
+  /**
+   * A value that is sent as JSON, or lines of text. Each line holds one JSON object and ends with a line break. The
+   * operation answers the first lines while others are still being read.
+   */
   readonly body?: { readonly json: unknown } | { readonly lines: AsyncIterable<string> };
 }
 
@@ -35,9 +38,7 @@ export interface OperationAnswer {
   readonly stream: AsyncIterable<unknown> | null;
 }
 
-/**
- * Returns the caller for the user of the operating system, who may do everything. It looks at the data of `platform`.
- */
+/** Creates a caller for the user of the operating system, who may use every operation on the data of `platform`. */
 export function createSystemUser(platform: PlatformName, note = ''): Caller {
   const actor = createUserActor();
   return {
@@ -50,8 +51,8 @@ export function createSystemUser(platform: PlatformName, note = ''): Caller {
 }
 
 /**
- * Runs an operation in this process as the platform's listener runs it, but without a listener, a key or a turn.
- * Throws HttpProblem if the operation refuses.
+ * Runs an operation in this process as the platform's listener runs it, but without a connection, a key or a wait for
+ * other requests. Throws HttpProblem if the operation refuses.
  */
 export async function callOperation(
   operation: DeclaredOperation<RuleParts>,
@@ -78,7 +79,7 @@ export async function callOperation(
   }
 }
 
-/** Converts an answer to JSON. A search already answers with the text of its JSON. */
+/** Converts an answer to JSON. The answer of a search is a JSON text already. */
 function toJson(told: unknown): string | null {
   if (told === undefined) return null;
   return typeof told === 'string' ? told : JSON.stringify(told);
@@ -118,8 +119,8 @@ async function* piecesOf(body: OperationGiven['body']): AsyncGenerator<string> {
 }
 
 /**
- * A request without a connection, whose body is made while it is read. Node does not ask an IncomingMessage for the next
- * piece after a piece that came later than `_read`, so one loop makes them all.
+ * A request without a connection, whose body is made while it is read. Node does not ask an IncomingMessage for the
+ * next piece after a piece that came later than `_read`, so one loop makes all pieces.
  */
 class GivenRequest extends IncomingMessage {
   readonly #pieces: AsyncIterable<string>;
@@ -136,13 +137,13 @@ class GivenRequest extends IncomingMessage {
     if (this.#isBegun) return;
     this.#isBegun = true;
     void this.#fill().catch((error: Error) => {
-      // The request counts as complete, so that its reader gets the error itself.
+      // The request is marked as complete, so that its reader gets this error and not one about a broken connection.
       this.complete = true;
       this.destroy(error);
     });
   }
 
-  /** Makes pieces until there are enough, and continues when they have been read. */
+  /** Makes pieces until the buffer is full, and continues when they have been read. */
   async #fill(): Promise<void> {
     for await (const piece of this.#pieces) {
       const isRead = new Promise<void>((resolve) => {

@@ -23,7 +23,7 @@ import {
 import { parseListOwner, parsePlatform } from './options.ts';
 import { print } from './print.ts';
 
-/** How a command takes the platform whose data it looks at. */
+/** The ways in which a command takes the platform that it is about. */
 const PLATFORM_OPTIONS = {
   /** A platform, which must be named. */
   named: { flags: '--platform <name>', text: 'the platform that it belongs to', isRequired: true },
@@ -49,24 +49,24 @@ const PLATFORM_OPTIONS = {
 /** The values of a command's positional arguments and options, by name. */
 export type CommandOptions = Readonly<Record<string, unknown>>;
 
-/** Asks operations on one composition of parts. */
+/** What a running command works with: its options, and functions that call operations. */
 export interface CommandContext {
   readonly parts: RuleParts;
   readonly options: CommandOptions;
   readonly platform: PlatformName;
-  /** The caller, as the audit names the person. */
+  /** The person who runs the command, under the name that the audit records. */
   readonly caller: Caller;
-  /** Asks an operation. Throws its refusal with a message for people. */
+  /** Calls an operation. If the operation refuses, throws an error with a message for people. */
   readonly ask: (
     operation: DeclaredOperation<RuleParts>,
     given: Readonly<Record<string, unknown>>,
     platform?: PlatformName,
-    /** The lines of a body of lines: one JSON object each, with its line end. */
+    /** The lines of a body that consists of lines. Each line holds one JSON object and ends with a line break. */
     lines?: AsyncIterable<string>,
   ) => Promise<OperationAnswer>;
   /**
-   * Asks an operation and parses its answer from JSON. A list without a limit is read to its end and returned as one
-   * page.
+   * Calls an operation and parses its answer from JSON. If no limit is given, all pages of a list are read and
+   * returned as one page.
    */
   readonly read: <Told>(
     operation: DeclaredOperation<RuleParts>,
@@ -76,12 +76,15 @@ export interface CommandContext {
 }
 
 /**
- * The command of an operation. Arguments, options and help follow from the operation. The members here say what
- * differs, and what people see of the answer.
+ * A command that calls an operation. Its arguments, options and help are made from the operation. The members say
+ * what differs from that, and what people see of the answer.
  */
 export interface OperationCommand<Told> {
   readonly operation: DeclaredOperation<RuleParts>;
-  /** How the platform is given. If missing, the command is about the whole installation and has no such option. */
+  /**
+   * How the person names the platform. Without this member, the command is about the whole installation and has no
+   * option --platform.
+   */
   readonly platform?: keyof typeof PLATFORM_OPTIONS;
   readonly needs?: OperationNeeds;
   /** The names of parameters and members that the command does not take. */
@@ -90,19 +93,22 @@ export interface OperationCommand<Told> {
   readonly optional?: readonly string[];
   /** Options that replace those of the operation, or are added to them. */
   readonly options?: readonly Option[];
-  /** Returns the inputs of the operation, if they are not what the person gave. */
+  /** Returns inputs of the operation that replace those that the person gave, or are added to them. */
   readonly given?: (
     options: CommandOptions,
     given: Readonly<Record<string, unknown>>,
   ) => Readonly<Record<string, unknown>>;
-  /** Runs the command if it does something else than asking the operation once, or page by page. */
+  /** Runs the command, if it does something other than to call the operation once, or page by page. */
   readonly run?: (asking: CommandContext, given: Readonly<Record<string, unknown>>) => Promise<Told>;
   /** Formats the answer for people. An empty text is not printed. */
   readonly text: (told: Told, asking: CommandContext) => string;
-  /** Returns what --json prints. If missing, it prints the answer or the items of a list. */
+  /**
+   * Returns what --json prints. Without this member, --json prints the answer, and only the items of an answer that
+   * is a list.
+   */
   readonly json?: (told: Told, asking: CommandContext) => unknown;
   readonly jsonHelp?: string;
-  /** Runs last, whatever was printed: prints notes for people, and sets the exit code. */
+  /** Runs last, with and without --json. It prints notes for people, and sets the exit code. */
   readonly end?: (told: Told, asking: CommandContext) => void;
 }
 
@@ -141,13 +147,16 @@ export function addOperationCommand<Told>(group: Command, declared: OperationCom
   });
 }
 
-/** The option `--without-approval`, of commands whose change another person may have to approve. */
+/** The option `--without-approval` of commands whose change another person may have to approve. */
 export const WITHOUT_APPROVAL = [
   '--without-approval',
   'make the change without approval although APPROVALS is required; the audit shows it',
 ] as const;
 
-/** Lists the inputs that the command takes. Pages are read to their end, so nobody asks for a page. */
+/**
+ * Lists the inputs that the command takes. The command reads all pages of a list, so it takes no `after` and no
+ * `limit`.
+ */
 function listTakenInputs<Told>({
   operation,
   without = [],
@@ -160,7 +169,10 @@ function isPaged({ parameters = [] }: DeclaredOperation<RuleParts>): boolean {
   return parameters.some(({ name }) => name === 'after');
 }
 
-/** A positional argument is found by its name, an option by its flag. */
+/**
+ * Returns what the person gave for an input. A positional argument is found by the input's name, and an option by its
+ * flag.
+ */
 function readGiven(input: OperationInput, taken: CommandOptions): unknown {
   return Object.hasOwn(taken, input.name) ? taken[input.name] : taken[getAttributeName(input)];
 }
@@ -215,7 +227,7 @@ async function run<Told>(
   });
 }
 
-/** Runs a command that asks operations in its own way. */
+/** Runs `work` with the functions that call operations on the store that environment variables name. */
 export async function withParts<T>(
   needs: OperationNeeds,
   options: CommandOptions,
@@ -343,7 +355,10 @@ export function formatProposed(proposalId: string, lines: readonly string[]): st
   ].join('\n');
 }
 
-/** Words a refusal for people, with the command's options in place of the interface's names. */
+/**
+ * Converts a refusal to an error for people. Its message names the command's options in place of the parameters of
+ * the HTTP interface.
+ */
 function wordRefusal(error: unknown, operation: DeclaredOperation<RuleParts>): unknown {
   if (!(error instanceof HttpProblem)) return error;
   const { status, message, errors } = error;

@@ -61,7 +61,7 @@ export function formatArgumentName(name: string): string {
   return name.endsWith('Id') ? 'id' : name;
 }
 
-/** Returns an option's name. The end of something is given as a duration, by `--expires`. */
+/** Returns the name of an input's option. The time `expiresAt` is given as a duration, with `--expires`. */
 function getOptionName(name: string): string {
   return isEnd(name) ? 'expires' : name;
 }
@@ -134,7 +134,8 @@ function getInputKind(name: string, given: object): InputKind {
 }
 
 /**
- * Returns the value for a request from what a person gave. Returns undefined if nothing was given. Throws UsageError.
+ * Converts what a person gave to the value for a request. Returns undefined if nothing was given. Throws UsageError
+ * if the text does not fit the input.
  */
 export function readInput({ name, schema, shown }: OperationInput, given: unknown): unknown {
   if (given === undefined) return undefined;
@@ -176,7 +177,7 @@ function getItemSchema(schema: object): object {
   return 'items' in schema && isJsonObject(schema.items) ? schema.items : {};
 }
 
-/** Parses a number within the bounds of a schema. Throws UsageError. */
+/** Parses a number within the bounds of a schema. Throws UsageError for any other text. */
 export function parseNumber(text: string, shown: string, given: object): number {
   const schema = removeNull(given);
   const number = Number(text);
@@ -197,7 +198,7 @@ export function parseNumber(text: string, shown: string, given: object): number 
   throw new UsageError(`${shown} must be ${[what, bounds].join(' ').trim()}, not "${text}"`);
 }
 
-/** Returns the schema without its choice of null. */
+/** Returns the schema that a value has when it is not null. */
 function removeNull(schema: object): object {
   const choices: readonly unknown[] = 'anyOf' in schema && Array.isArray(schema.anyOf) ? schema.anyOf : [];
   return choices.find((one) => isJsonObject(one) && one['type'] !== 'null') ?? schema;

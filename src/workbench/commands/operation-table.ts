@@ -5,8 +5,8 @@ import type { RuleParts } from '#workbench/platform/parts.ts';
 import { formatTable } from './print.ts';
 
 /**
- * Formats the items that an operation lists as a table with the columns of its command. `missing` says what is shown
- * for a member that is null.
+ * Formats the items that an operation lists as a table with the columns of its command. `missing` has the text that
+ * is shown for a member that is null, by the member's name.
  */
 export function formatItemTable(
   { command }: DeclaredOperation<RuleParts>,
@@ -35,7 +35,7 @@ function formatCell(item: object, member: string, missing: string): string {
   return typeof value === 'string' ? formatMoment(value) : String(value);
 }
 
-/** Matches the interface's form of moments. Other texts are shown unchanged. */
+/** Matches a moment in the form of answers. Other texts are shown unchanged. */
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 function formatMoment(value: string): string {

@@ -11,7 +11,10 @@ export function parsePlatform(text: string): PlatformName {
   throw new UsageError(`--platform must have ${PLATFORM_NAME_FORM}, not "${text}"`);
 }
 
-/** Parses --platform, which may also be `*`, the whole installation. Throws UsageError. */
+/**
+ * Parses the value of --platform, which may also be `*`, the whole installation. Throws UsageError for any other
+ * text.
+ */
 export function parseListOwner(text: string): PlatformName {
   if (isPlatformName(text) || isInstallation(text)) return text;
   throw new UsageError(
@@ -20,8 +23,8 @@ export function parseListOwner(text: string): PlatformName {
 }
 
 /**
- * Parses a time that a person wrote to epoch ms. A day means its beginning in UTC. Returns null for undefined. Throws
- * UsageError if the text is not a time, or has no time zone.
+ * Converts a time that a person wrote to epoch ms. A day without a time means its beginning in UTC. Returns null for
+ * undefined. Throws UsageError if the text is not a time, or has no time zone.
  */
 export function parseTime(text: string | undefined, option: string): number | null {
   if (text === undefined) return null;
@@ -41,7 +44,7 @@ export function addSpanOptions(command: Command): Command {
     .option('--to <time>', 'only decisions before this time');
 }
 
-/** Parses --expires to ms. Throws UsageError if the text is no duration. */
+/** Converts the value of --expires to ms. Throws UsageError if the text is no duration. */
 export function parseLifetime(text: string): number {
   const ms = parseDuration(text);
   if (ms === null) throw new UsageError(`--expires must be ${DURATION_FORM}, not "${text}"`);

@@ -9,7 +9,9 @@ const STYLES = { pass: 'green', fail: 'red', faint: 'dim', strong: 'bold' } as c
   Parameters<typeof styleText>[0]
 >;
 
-/** Characters that never stand for text. By them `print` distinguishes the service's colours from a payer's text. */
+/**
+ * Characters that Unicode reserves for use inside a program. They mark the beginning of a text that `print` colours.
+ */
 const MARKS = { pass: '\uFDD0', fail: '\uFDD1', faint: '\uFDD2', strong: '\uFDD3' } as const satisfies Record<
   TextTone,
   string
@@ -22,8 +24,8 @@ export function paintForTerminal(tone: TextTone, text: string): string {
 }
 
 /**
- * Prints a text on standard output. Whatever the text holds, the terminal gets no escape sequences but those of
- * `paintForTerminal`.
+ * Prints a text on standard output. The terminal gets no escape sequences from the text itself, but only those that
+ * colour what `paintForTerminal` marked.
  */
 export function print(text: string): void {
   console.log(forTerminal(text, process.stdout));
@@ -35,8 +37,8 @@ export function printError(text: string): void {
 }
 
 /**
- * Replaces characters that cannot be printed by escapes like \u001b. The text is the same in JSON, and people see the
- * characters.
+ * Replaces characters that cannot be printed by escapes like \u001b. A JSON text keeps its meaning, and people see
+ * which characters it contains.
  */
 export function escapeControls(text: string): string {
   return text.replace(UNPRINTABLE, (character) =>
@@ -47,7 +49,7 @@ export function escapeControls(text: string): string {
   );
 }
 
-/** Escapes line breaks, too, for a text that must stay on one line. */
+/** Replaces the same characters as `escapeControls`, and also line breaks, for a text that must stay on one line. */
 export function escapeToLine(text: string): string {
   return escapeControls(text).replaceAll('\n', '\\n');
 }
@@ -62,9 +64,9 @@ function forTerminal(text: string, stream: NodeJS.WriteStream): string {
   ).replace(/[\uFDD0-\uFDD4]/g, '');
 }
 
-/** How a table differs from columns that are aligned at the left. */
+/** How the columns of a table are aligned. All others are aligned at the left. */
 interface TableForm {
-  /** The columns of numbers, counted from 0. They are aligned at the right. */
+  /** The indexes of the columns that are aligned at the right: those of numbers. */
   readonly right?: readonly number[];
 }
 

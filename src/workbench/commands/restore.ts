@@ -24,7 +24,7 @@ import { print } from './print.ts';
 
 const CLUSTER_SCRIPT = join(import.meta.dirname, '..', '..', '..', 'packaging', 'restore-cluster');
 
-/** The most time, in ms, that a server may take to read its file. */
+/** The longest time, in ms, that a server may take to read its file. */
 const STARTED_WITHIN_MS = 600_000;
 
 type Kind = 'SQLite' | 'Redis' | 'Redis Cluster';
@@ -53,8 +53,8 @@ interface ArchiveReport {
   /** The number of files that were cut off or are gone. */
   readonly torn: number;
   /**
-   * The segments with entries that are newer than the backup's journal. The archive has these entries, and the store
-   * lacks them.
+   * The decisions that the archive has and the backup's store lacks, because they are newer than the backup's
+   * journal: the largest number that is possible, and the time of the newest. Null if there are none.
    */
   readonly later: { readonly decisionsMax: number; readonly to: string } | null;
 }
@@ -171,7 +171,7 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
     const run = promisify(execFile);
     const { stdout } = await run(CLUSTER_SCRIPT, [backup, join(copy, 'masters'), ...ports.map(String)]).catch(
       (error: unknown) => {
-        // Its other exit codes are about folders and programs, and not about the data that a server reads.
+        // The script's other exit codes are about folders and programs, and not about the data that a server reads.
         const isOfServer = error instanceof Error && 'code' in error && error.code === EXIT_CODES.findings;
         const [what] = isOfServer ? faults.map(formatFault) : [];
         throw what === undefined ? toProgramError(error) : new FindingsError(`${what}. Take another copy.`);
@@ -187,8 +187,8 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
 };
 
 /**
- * Finds the files in an `appendonlydir` that are not whole. It checks a copy, because redis-check-aof opens files for
- * writing.
+ * Finds the file in an `appendonlydir` that is not whole, if there is one. A copy is checked, because redis-check-aof
+ * opens files for writing.
  */
 async function findFaultsInCopy(folder: string, copy: string): Promise<readonly FileFault[]> {
   cpSync(folder, copy, { recursive: true });
@@ -218,8 +218,8 @@ function toProgramError(error: unknown): unknown {
 }
 
 /**
- * Opens the store of a server that has just been started. A server refuses everything while it reads its file. When
- * `signal` is aborted, the server has ended, so waiting ends.
+ * Opens the store of a server that has just been started. The server refuses all commands while it reads its file, so
+ * opening is tried again. An aborted `signal` means that the server has ended, and it ends the wait.
  */
 async function openWhenReady(redisUrl: string, dataDir: string, signal?: AbortSignal): Promise<Store> {
   const beganMs = performance.now();
@@ -353,7 +353,10 @@ function formatArchiveReport({ folder, decisions, torn, later }: ArchiveReport):
   ];
 }
 
-/** Finds ports that are free at this moment. A cluster also listens on a second port, 10,000 above. */
+/**
+ * Finds ports that are free at this moment. Each is at most 55,535, because a node of a cluster also listens on the
+ * port 10,000 above.
+ */
 async function findFreePorts(count: number): Promise<readonly number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {

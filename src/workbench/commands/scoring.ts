@@ -19,7 +19,9 @@ const COMPILED = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.c
 
 type Describe = (program: Command) => void;
 
-/** The commands by their first word, in the sequence of the help. A command loads only its own modules. */
+/**
+ * The commands by their first word, in the order in which the help lists them. A command loads only its own modules.
+ */
 const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
   keys: async () => (await import('./keys.ts')).keysCommands,
   rules: async () => (await import('./rules/rules.ts')).rulesCommands,
@@ -39,7 +41,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
 };
 
 /**
- * Runs `npm run -s scoring -- <command>`, by which operators and analysts use the service. Prints the result, and
+ * Runs `npm run -s scoring -- <command>`, with which operators and analysts use the service. Prints the result, and
  * sets `process.exitCode`.
  */
 export async function main(args: readonly string[]): Promise<void> {
@@ -58,7 +60,10 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/** The most columns of help: a command's options with a sentence beside them. Help is never wider than the terminal. */
+/**
+ * The largest width of the help, in columns. It fits a command's options with a sentence beside each. The help is
+ * never wider than the terminal.
+ */
 const HELP_COLUMNS_MAX = 100;
 
 function countHelpColumns(): number {
@@ -66,7 +71,7 @@ function countHelpColumns(): number {
 }
 
 /**
- * Moves ids of decisions to the end, where nothing is an option. An id may begin with "-" and would look like an
+ * Moves ids of decisions to the end, after `--`. An id may begin with "-", and would otherwise be taken for an
  * option.
  */
 function moveDecisionIdsLast(args: readonly string[]): readonly string[] {
@@ -87,7 +92,10 @@ function commandUsage(command: Command): string {
   return new Help().commandUsage(command).replace('[options]', [...required, '[options]'].join(' '));
 }
 
-/** Answers a wrong call in a few lines. The whole help would push the error off the screen. */
+/**
+ * Makes a command answer a wrong call with its usage in a few lines. The whole help would push the error off the
+ * screen.
+ */
 function showUsageAfterErrors(command: Command): void {
   const names = command.commands.map((one) => one.name());
   const commands = names.length === 0 ? '' : `\ncommands: ${names.join(', ')}`;
@@ -95,7 +103,10 @@ function showUsageAfterErrors(command: Command): void {
   for (const one of command.commands) showUsageAfterErrors(one);
 }
 
-/** Returns the command of that name. Returns all of them for the help, the completion of a shell, and an unknown name. */
+/**
+ * Returns the loader of the command of that name. Returns the loaders of all commands for the help, the completion of
+ * a shell, and an unknown name.
+ */
 function listAskedCommands(name = ''): readonly (() => Promise<Describe>)[] {
   const isAlone = Object.hasOwn(COMMANDS, name) && name !== 'completion';
   const command = isAlone ? COMMANDS[name] : undefined;

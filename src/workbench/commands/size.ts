@@ -21,18 +21,22 @@ const EACH = {
 } as const;
 
 /**
- * Bytes of the state of a payer who stays away: `bare` without orders, `order` for each of the newest orders that it
- * remembers. `asked` are the additional bytes, at three verdicts, while windows still reach the payer's requests.
+ * Bytes of the state of a payer who no longer comes: `bare` without orders, and `order` for each of the newest orders
+ * that the state remembers, at most `ordersMax`. A state takes `asked` more bytes, at three verdicts, while windows
+ * of rules still reach the payer's requests.
  */
 const STATE = { bare: 163, order: 13.2, ordersMax: 64, asked: 240 };
 
 /**
- * Bytes in Redis while a thing is kept, with its share of the tables that hold the keys. `notes` are the notes of a
- * payer with two devices.
+ * Bytes that a thing takes in Redis while it is kept, with its share of the tables that hold the keys. `notes` are
+ * the notes of a payer with two devices.
  */
 const KEPT = { notes: 195, order: 40, answer: 26, device: 288, decision: 348, idempotencyKey: 111 };
 
-/** The index of decisions by order. Orders share this many keys, and Redis packs only `packedMax` orders into one. */
+/**
+ * The bytes of the index of decisions by order. All orders share `keys` keys. If a key has more than `packedMax`
+ * orders, Redis no longer packs them, and each takes `orderUnpacked` bytes.
+ */
 const BY_ORDER = { keys: 64 * 64 ** 3, key: 134, order: 48, packedMax: 128, orderUnpacked: 124 };
 
 /**
@@ -54,13 +58,13 @@ const EVEN_MASTERS = [1, 3, 6, 8, 12, 32, 64];
 
 /**
  * The share of the cores that is busy at the peak. Half stay idle, so that answers stay fast and one of two nodes may
- * fail. A shipper that is behind rests as long as it works.
+ * fail. It also holds for shipping, because a shipper that is behind rests as long as it works.
  */
 const BUSY_SHARE = 0.5;
 
 /**
- * The share of memory that is filled. A rewrite of the append-only file copies the changes that come during the
- * rewrite.
+ * The share of memory that is filled. The rest is for rewrites of the append-only file, which copy the changes that
+ * come during a rewrite.
  */
 const FILLED_SHARE = 0.6;
 
@@ -110,7 +114,7 @@ function computeNeeds(load: Load & { readonly payers: number }): readonly Need[]
   const within = (aVerdict: number, kept: number) =>
     verdictsPerSecond * aVerdict * DAY_SECONDS * Math.min(days, kept);
   const entries = 1 + load.scores + load.outcomes;
-  // Every payer who is known after so few days came during them.
+  // Every payer who is known after at most DEVICE_DAYS came within these days.
   const seen = (mean: number) => (mean > 0 && days <= DEVICE_DAYS ? 1 : computeSeenShare(mean));
   const [askedIn7Days, newest, displaced] = [
     seen(within(1, DEVICE_DAYS) / payers),
@@ -135,7 +139,8 @@ function computeNeeds(load: Load & { readonly payers: number }): readonly Need[]
   const masters = EVEN_MASTERS.find((some) => some >= Math.max(forCpu, forMemory)) ?? null;
   const shipping = (verdictsPerSecond * each('shippingMicros')) / 1e6 / BUSY_SHARE;
   const network = peak * verdictsPerSecond * each('network');
-  // Entries that are not shipped stay, with their decisions. A new installation of this size has the room for them.
+  // Entries that are not shipped stay in the store, with their decisions. A new installation of this size has the
+  // room for them.
   const room = (masters ?? EVEN_MASTERS.at(-1) ?? 1) * load.masterGb * 1e9 * JOURNAL_SHARE_MAX - memory;
   const roomVerdicts = room / (each('journal') + KEPT.decision + BY_ORDER.order);
   const { journalEntries, journalEntriesMin } = RETENTION;
@@ -163,8 +168,8 @@ function computeNeeds(load: Load & { readonly payers: number }): readonly Need[]
 }
 
 /*
- * Most payers ask seldom and some ask very often. These figures take the number of times as spread exponentially around
- * the mean. Real payers are even less equal. If all were equal, all would fill their states.
+ * Most payers ask seldom and some ask very often. The functions below assume that the number of times is distributed
+ * exponentially around its mean. Real payers differ even more. If all payers were equal, all would fill their states.
  */
 
 /** Returns the share of payers who come at all, given the mean number of times. */

@@ -22,8 +22,8 @@ import { parsePlatform, parseReason } from './options.ts';
 import { formatTable, print } from './print.ts';
 
 /**
- * Adds `state check`, `rebuild`, `accept-empty`, `forget-secret` and `forget-archive`: what is stored, and what
- * cannot be read.
+ * Adds `state check`, `rebuild`, `accept-empty`, `forget-secret` and `forget-archive`, which find and repair stored
+ * data that cannot be read or was lost.
  */
 export function stateCommands(program: Command): void {
   const state = program.command('state').description('find stored data that cannot be read, and repair it');
@@ -103,7 +103,7 @@ async function check(json: boolean): Promise<void> {
 }
 
 interface DamagedText extends UnreadableText {
-  /** The client of a state. Null if the text is not a state, or if no record names the client any more. */
+  /** The client whose state the text is. Null if the text is not a state, or if no record names the client any more. */
   readonly client: ClientKey | null;
 }
 
@@ -177,7 +177,7 @@ async function rebuild(options: RebuildOptions): Promise<void> {
   }
 }
 
-/** A register that a store writes once. Afterwards the store accepts no other value in it. */
+/** A register (a named value) that a store writes once. Afterwards the store accepts no other value in it. */
 interface Noted {
   readonly register: string;
   readonly also?: string;

@@ -18,10 +18,10 @@ export type PageBundle = Readonly<Record<string, string>>;
 
 const PAGE = join(import.meta.dirname, 'page');
 
-/** The folder of an image with the files that were bundled when the image was built. */
+/** The file of a container image with the page's files, which were bundled when the image was built. */
 const BUILT = join(import.meta.dirname, '..', '..', 'console', 'bundled.json');
 
-/** Returns the page's files, bundled now or with the image. */
+/** Returns the page's files. They were bundled with the container image, or are bundled now. */
 export async function buildBundle(): Promise<PageBundle> {
   return existsSync(BUILT) ? JSON.parse(readFileSync(BUILT, 'utf8')) : bundle();
 }
@@ -39,7 +39,7 @@ function listRuleWords(): RuleWords {
 /**
  * Bundles the page's modules with the packages that they use. All pages are in one file. The code that draws charts
  * is in a file that is loaded after the figures. The editor of drafts is in a file that is loaded when a draft is
- * opened. The bundler ends when it is done.
+ * opened. The bundler's process ends afterwards.
  */
 async function bundle(): Promise<PageBundle> {
   const bundler = await import('esbuild');
@@ -49,9 +49,10 @@ async function bundle(): Promise<PageBundle> {
       outdir: '/',
       chunkNames: '[name]',
       bundle: true,
-      // A text stays in the file that uses it; an object would be a file of its own that all others load first.
+      // The words are given as a text, because a text stays in the file that uses it. An object would be a file of
+      // its own that all others load first.
       define: { RULE_WORDS: JSON.stringify(JSON.stringify(listRuleWords())) },
-      // The font is served as it is.
+      // The font is not bundled. It is served as it is.
       external: ['*.woff2'],
       splitting: true,
       format: 'esm',
@@ -67,5 +68,5 @@ async function bundle(): Promise<PageBundle> {
   }
 }
 
-// The build of an image starts this module by itself.
+// The build of a container image runs this module as a program.
 if (import.meta.main) writeFileSync(BUILT, JSON.stringify(await bundle()));

@@ -46,14 +46,14 @@ interface PlacedRemark extends Location {
 
 interface Checked {
   readonly folder: string;
-  /** Null if a file is not sound. */
+  /** The number of rules, in words. Null if a file has problems. */
   readonly rules: string | null;
   readonly problems: readonly PlacedRemark[];
-  /** Remarks that are worth knowing and no reason to fail. */
+  /** Remarks that do not make the check fail. */
   readonly notes: readonly PlacedRemark[];
 }
 
-/** Adds `rules check`, which shows every problem of rule sets at once, and what can be proved about them. */
+/** Adds `rules check`, which shows all problems of rule sets at once, and notes about them. */
 export function checkCommand(rules: Command): void {
   rules
     .command('check [folders...]')
@@ -86,7 +86,7 @@ async function check(chosen: readonly string[], format: Format, looksAtLists: bo
   if (checked.some(({ problems }) => problems.length > 0)) process.exitCode = EXIT_CODES.findings;
 }
 
-/** Notes each folder of rule files whose name is not that of a version. */
+/** Lists a note about each folder of rule files whose name is not that of a version. */
 function listSkippedFolders(): readonly PlacedRemark[] {
   const { rulesDir } = readConfig();
   return listMisnamedFolders(rulesDir).map((name) => ({
@@ -99,7 +99,7 @@ function listSkippedFolders(): readonly PlacedRemark[] {
 
 /**
  * Checks a rule set. If all its files are sound, the set is examined as a whole, and its cases are read. `lists` are
- * those of a store. Null if the store was not asked.
+ * the shared lists of a store. They are null if the store was not asked.
  */
 function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
   const name = toRelativePath(folder);
@@ -118,7 +118,7 @@ function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
   };
 }
 
-/** Returns a remark with its place as seen from the working folder. */
+/** Returns a remark whose file is a path from the working folder. `folder` is such a path to the rule set. */
 export function toPlacedRemark(folder: string, { at, message, example, promise }: RuleRemark): PlacedRemark {
   return {
     ...at,

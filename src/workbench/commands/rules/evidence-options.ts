@@ -27,7 +27,7 @@ import { addSpanOptions, parsePlatform, parseTime } from '#workbench/commands/op
 import { createProgressBar, formatTable, print, printError } from '#workbench/commands/print.ts';
 import { createKeptRules } from '#workbench/verify/verify-segment.ts';
 
-/** The options by which a person names the decisions of a figure. */
+/** The options with which a person says which decisions are evaluated. */
 export interface EvidenceOptions {
   readonly journal?: string;
   readonly from?: string;
@@ -50,7 +50,7 @@ export function addEvidenceOptions(command: Command): Command {
     .option('--json', 'print one JSON object');
 }
 
-/** Runs `work` on the evidence that the options name, and shows its progress. */
+/** Runs `work` on the recorded decisions and outcomes (the evidence) that the options name, and shows its progress. */
 export async function withEvidenceOf<T>(
   options: EvidenceOptions,
   reads: ReadTimes,
@@ -85,10 +85,13 @@ function withArchiveEvidence<T>(
   );
 }
 
-/** Finds rule sets in the archive or in RULES_DIR. A rule set is returned only if it has the recorded digest. */
+/**
+ * Creates a function that finds a recorded rule set in the archive or in RULES_DIR. It returns a rule set only if
+ * that has the recorded digest.
+ */
 export function createRecordedRuleSets(): AvailableRules['recorded'] {
   const { rulesDir, archiveDir } = readConfig();
-  // The caller gives these rule sets the secrets of the evidence.
+  // These rule sets are loaded without secrets. The caller gives them those of the evidence.
   const kept = createKeptRules(archiveDir ?? '', rulesDir, NO_ATTRIBUTE_HMACS);
   return ({ ruleVersion, digest }) => (isRuleVersion(ruleVersion) ? kept({ ruleVersion, digest }) : null);
 }

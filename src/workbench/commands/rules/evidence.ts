@@ -92,7 +92,10 @@ async function answerQuestion(
   }
 }
 
-/** Returns a refusal for people. It names the flag if the message begins with the name of an option. */
+/**
+ * Converts the refusal of a question to an error for people. If the message begins with the name of an option, the
+ * error names the option's flag.
+ */
 export function toUsageError(
   { message }: BadQuestion,
   options: readonly QuestionOption<unknown>[],
@@ -103,7 +106,7 @@ export function toUsageError(
   );
 }
 
-/** Returns the value of an option in the form of a request's body. */
+/** Returns the value of an option in the form that it has in the body of a request. */
 export function readOption(
   { name, kind, schema }: QuestionOption<unknown>,
   given: Readonly<Record<string, unknown>>,

@@ -7,7 +7,7 @@ import { FindingsError } from '#workbench/commands/exit.ts';
 import { formatTable, print } from '#workbench/commands/print.ts';
 import { loadSoundRuleSet } from './rule-folders.ts';
 
-/** Adds `rules facts`, which lists what a rule can ask about, by the question that it answers. */
+/** Adds `rules facts`, which lists the facts that rules may use, grouped by the question that they answer. */
 export function factsCommand(rules: Command): void {
   rules
     .command('facts [version] [word...]')
@@ -20,7 +20,7 @@ export function factsCommand(rules: Command): void {
     );
 }
 
-/** The first argument is a version if it looks like the name or the folder of one. */
+/** Prints the facts. The first argument is taken as a version if it looks like the name or the folder of a version. */
 function printFacts(first: string | undefined, others: readonly string[], json: boolean): void {
   const version = first !== undefined && isRuleVersion(basename(first)) ? first : null;
   const words = version === null && first !== undefined ? [first, ...others] : others;

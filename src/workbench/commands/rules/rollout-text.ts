@@ -11,7 +11,7 @@ import { formatTable } from '#workbench/commands/print.ts';
 import { type FollowReport, formatNodeName, type RolloutStatus } from '#workbench/rollout/change-rollout.ts';
 import type { TrialView } from '#workbench/rollout/trial-view.ts';
 
-/** The rollout in the interface's form, in which moments are texts. */
+/** The status of the rollout as an operation answers it: with moments as texts. */
 export type RolloutStatusAnswer = WithMomentsAsText<RolloutStatus>;
 export type FollowingAnswer = WithMomentsAsText<FollowReport>;
 type ToldNode = WithMomentsAsText<NodeView>;
@@ -37,7 +37,10 @@ export function formatFollowing({ rollout, following, lagging, compared }: Follo
   return lines.join('\n');
 }
 
-/** Says by which objective the experiment judges, and when it can give a result at the earliest. */
+/**
+ * Describes the objective (the value of a payer by which the experiment compares versions), and when the experiment
+ * can give a result at the earliest.
+ */
 function formatEarliestAnswer({ stageSince, objective }: ToldCandidate): string {
   const judged = parseObjective(objective ?? null);
   if (judged === null) return 'its objective cannot be read; begin the trial again to have it judged';

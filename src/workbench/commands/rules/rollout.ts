@@ -26,7 +26,7 @@ import {
   type RolloutStatusAnswer,
 } from './rollout-text.ts';
 
-/** Adds `rules status`, `rollout` and `rollback`, about which version decides, and how that changes. */
+/** Adds `rules status`, `rollout` and `rollback`, which show and change which version decides. */
 export function rolloutCommands(rules: Command): void {
   addOperationCommand<RolloutStatusAnswer>(rules, {
     operation: readRollout,
@@ -98,7 +98,7 @@ async function restore(reason: string): Promise<FollowingAnswer> {
   }
 }
 
-/** A node that does not follow the change is a finding. */
+/** Sets the exit code for findings if a node does not follow the change, or if no node follows it. */
 function endOfChange({ following, lagging }: FollowingAnswer): void {
   if (lagging.length > 0 || following.length === 0) process.exitCode = EXIT_CODES.findings;
 }
@@ -108,7 +108,10 @@ function parseVersion(text: string): RuleVersion {
   throw new UsageError(explainBadVersionName(text));
 }
 
-/** Returns the members of the body that describe the goal. They are checked before anything is opened. */
+/**
+ * Returns the members of the request's body that describe the wanted rollout. They are checked before the store is
+ * opened.
+ */
 function readGoal(options: CommandOptions, given: Readonly<Record<string, unknown>>) {
   const { canary, also, rate } = options;
   const version = parseVersion(String(options['version']));
@@ -135,7 +138,7 @@ function readGoal(options: CommandOptions, given: Readonly<Record<string, unknow
   return { version, ...asked };
 }
 
-/** The members of the objective that have options of their own. */
+/** The members of the objective (how much a payer is worth) that have options of their own. */
 const JUDGED = TRIAL_OPTIONS.map(({ name }) => name).filter((name) => name !== 'rate');
 
 function readObjective(options: Readonly<Record<string, unknown>>) {

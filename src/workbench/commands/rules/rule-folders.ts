@@ -33,7 +33,10 @@ export function toRelativePath(path: string): string {
   return short.startsWith('..') || short === '' ? path : short;
 }
 
-/** Loads the rule set that a person named on the command line. Throws FindingsError with all its problems. */
+/**
+ * Loads the rule set that a person named on the command line. If the rule set has problems, throws FindingsError with
+ * all of them.
+ */
 export function loadSoundRuleSet(chosen: string): RuleSet {
   const [folder = ''] = listChosenFolders([chosen]);
   const loaded = loadRuleSet(folder);

@@ -34,7 +34,10 @@ import { restoreRolloutCommand, rolloutCommands } from './rollout.ts';
 import { listChosenFolders, loadSoundRuleSet, newRulesCommand, toRelativePath } from './rule-folders.ts';
 import { testCommand } from './test.ts';
 
-/** Adds the commands by which an analyst gets from an edited file to a version that decides. */
+/**
+ * Adds the commands with which an analyst brings an edited rule set to the point that it decides: check, test,
+ * compare, release and roll out.
+ */
 export function rulesCommands(program: Command): void {
   const rules = program.command('rules').description('rule sets: check, test, release and roll out');
   checkCommand(rules);
@@ -122,7 +125,7 @@ async function release(version: string, options: ReleaseOptions): Promise<void> 
   if (lost !== null) print(`${formatLostCases(lost)}.`);
 }
 
-/** A release is made on the disk alone. Only its proposal needs the store. */
+/** Proposes a release. This opens the store, while a release itself only writes to the disk. */
 function propose(change: ProposedChange): Promise<StoredProposal | null> {
   const needs = { lists: true, rules: true, archive: true };
   return withParts(needs, {}, INSTALLATION_PLATFORM, ({ parts, caller }) =>

@@ -77,8 +77,8 @@ interface Updated extends Pick<UpdatedCases, 'lines' | 'written' | 'left'> {
 }
 
 /**
- * Rewrites the cases in which only the lengths of waits differ. A folder that is not sound is skipped, because
- * running its cases shows what is wrong.
+ * Rewrites the cases in which only the lengths of waits differ. A rule set with problems is skipped, because running
+ * its cases shows them.
  */
 function update(folder: string): readonly Updated[] {
   const loaded = loadRuleSet(folder);
@@ -106,7 +106,7 @@ function updateText({ folder, lines, written, left }: Updated): string {
 interface FolderReport {
   readonly folder: string;
   readonly problems: readonly string[];
-  /** Values in the cases that no rule sees. They are no reason to fail. */
+  /** Remarks on values in the cases that no rule sees. They do not make the test fail. */
   readonly notes: readonly string[];
   readonly passed: number;
   readonly failed: number;
@@ -155,12 +155,15 @@ function isFine({ problems, failed, coverage }: FolderReport, minPercent: number
   return problems.length === 0 && failed === 0 && coverage !== null && reaches(coverage.rules, minPercent);
 }
 
-/** Compares exactly. The percentage that is shown is rounded down. */
+/**
+ * Whether the tested share reaches `minPercent`. The exact share is compared, while the percentage that is shown is
+ * rounded down.
+ */
 function reaches({ tested, total }: CoveredShare, minPercent: number): boolean {
   return tested * 100 >= minPercent * total;
 }
 
-/** Returns the report for JSON, with facts by their labels, and the rules as each failing step saw them. */
+/** Returns the report for JSON. Each failure has its facts by their labels, and a trace of the rules on these facts. */
 async function toJsonReport({ report, rules }: Run) {
   if (rules === null) return report;
   const failures = await Promise.all(
@@ -225,7 +228,10 @@ function formatCoverage(coverage: Coverage, ruleSet: RuleSet, paint: PaintText):
   ];
 }
 
-/** Formats aligned columns under a title. Each line ends in its place. Returns nothing if there are no entries. */
+/**
+ * Formats aligned columns under a title. Each line ends with the position in the file. Returns an empty array if
+ * there are no entries.
+ */
 function formatSection(
   title: string,
   entries: readonly { readonly words: readonly string[]; readonly at: Location }[],

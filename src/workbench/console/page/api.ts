@@ -20,8 +20,8 @@ export function followSession(session: Session | null) {
 }
 
 /**
- * Answers that were requested before the page's program was loaded, by path. Each is used once, and only
- * for the page that was opened.
+ * Answers that were requested before the page's program was loaded, by path. Each is used once, and only for the page
+ * that was opened first.
  */
 let ahead = new Map<string, Promise<Response>>();
 
@@ -37,17 +37,17 @@ async function takeEarlyAnswer(path: string) {
   return ok ? answer : undefined;
 }
 
-/** The person who types in this tab, as platform and person. Empty if nobody is signed in. */
+/** The platform and the person who is signed in in this tab, as one text. Empty if nobody is signed in. */
 let typist = '';
 
 export function getTypingPerson() {
   return typist;
 }
 
-/** A service that is started again takes a few seconds. */
+/** How long to wait before the service is asked again. A service that is started again takes a few seconds. */
 const UNREACHABLE_RETRY_SECONDS = 5;
 
-/** The present state of an answer. */
+/** The present state of a request: its answer, its error, and a function that requests the answer again. */
 export interface AnswerState<T> {
   readonly data: T | null;
   readonly error: ServiceRefusal | null;
@@ -71,8 +71,8 @@ export class ServiceRefusal extends Error {
 }
 
 /**
- * Sends a request of the person who is signed in. Throws ServiceRefusal. A `body` that is a text consists of
- * lines of JSON.
+ * Sends a request of the person who is signed in. Throws ServiceRefusal if the service refuses, cannot be reached, or
+ * only makes a proposal. A `body` that is a text consists of lines of JSON.
  */
 export async function askService<T>(
   method: Method,
@@ -83,7 +83,7 @@ export async function askService<T>(
   return (await sendWithCredentials(method, question, body, signal)).value;
 }
 
-/** Returns the answer to a GET as it was sent, to be saved. Throws ServiceRefusal. */
+/** Returns the text of the answer to a GET, to be saved as a file. Throws ServiceRefusal as `askService` does. */
 export async function askServiceForText(question: Question<unknown>): Promise<string> {
   return (await sendWithCredentials('GET', question)).text;
 }
@@ -148,7 +148,7 @@ async function send(
         signal,
         ...(body === undefined ? {} : { body: isLines ? body : JSON.stringify(body) }),
       }));
-    // An answer that breaks off does not count.
+    // The text is read here, so that an answer that breaks off is an error, too.
     return { answer, text: await answer.text() };
   } catch {
     const detail = 'The service cannot be reached. Check that it runs, then try again.';
@@ -168,14 +168,14 @@ export function reloadAnswers() {
   dispatchEvent(new Event(ASK_AGAIN));
 }
 
-/** A request that has been under way for this long counts as lost. */
+/** A request that has been under way for this long is taken as lost. */
 const LOST_MS = 30_000;
 
 /**
- * Requests the answer to a GET. It is requested again whenever the path changes, on `reload`, and every
- * `every` ms. The last answer may give that time. It is not requested again while a request is under way,
- * because an answer that always comes late would never be shown. If the question is null, nothing is
- * requested. The last answer stays visible while the service is away for a moment.
+ * Requests an answer by GET, and returns its present state. The answer is requested again when the path changes, on
+ * `reload`, and every `every` ms, which may be computed from the last answer. While a request is under way, none is
+ * sent because of `every`, because an answer that always comes late would never be shown. If the question is null,
+ * nothing is requested. The last answer stays visible while the service does not answer.
  */
 export function useAnswer<T>(
   question: Question<T> | null,
@@ -227,7 +227,7 @@ function startUnanswered<T>(_question: Question<T> | null): {
   return { path: null, data: null, error: null };
 }
 
-/** Requests again at the time that the service gave, and when somebody has signed in again. */
+/** Calls `again` at the time that the service gave with its refusal, and when somebody has signed in again. */
 export function useRetry(error: ServiceRefusal | null, again: () => void) {
   useEffect(() => {
     if (error === null) return undefined;

@@ -90,7 +90,7 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
   }, [place]);
   useEffect(() => scrollTo(0, 0), [current]);
   useEffect(() => restoreScroll(place.top), [place]);
-  // Back and Forward close the palette.
+  // The browser's Back and Forward close the palette (the search dialog).
   useEffect(() => setPaletteOpen(false), [place]);
   const openPalette = () => setPaletteOpen(true);
   useEffect(() => listenOnWindow('keydown', (event) => followKey(event, openPalette)), []);
@@ -146,7 +146,7 @@ function followKey(event: Event, openPalette: () => void) {
   const isOverDialog = document.querySelector('dialog[open]') !== null;
   if (isSearchKey(event) && !isOverDialog) openSearch(event);
   if (!isPaletteKey(event)) return;
-  // The browser has uses of its own for this key.
+  // Without this, the browser would do what it uses this key for.
   event.preventDefault();
   if (!isOverDialog) openPalette();
 }
@@ -162,7 +162,7 @@ function isSearchKey(event: KeyboardEvent) {
 
 function openSearch(event: Event) {
   event.preventDefault();
-  // If the box is not shown yet, it takes the focus by itself.
+  // If the search box is not shown yet, it takes the focus by itself when it appears.
   document.querySelector<HTMLElement>('.find input')?.focus();
   if (document.querySelector('.find') === null) goTo('#/find');
 }
@@ -171,7 +171,7 @@ function isFor(session: Session, { needs, or }: PageEntry) {
   return needs.every((one) => isAllowed(session, one)) || or.some((one) => isAllowed(session, one));
 }
 
-/** Returns the address of this page at a platform. */
+/** Returns the address of the present page for a platform. */
 function toPlatformUrl(platform: string) {
   return `?${new URLSearchParams({ platform })}${location.hash}`;
 }
@@ -180,7 +180,7 @@ function openPlatform(platform: string) {
   location.assign(toPlatformUrl(platform));
 }
 
-/** A choice of the platforms that the session reaches. */
+/** A menu that switches between the platforms that the session may see. */
 function PlatformSwitch({ session }: { session: Session }) {
   return html`<select aria-label="Platform" onChange=${onTyped(openPlatform)}>
     ${session.platforms.map(
@@ -191,7 +191,7 @@ function PlatformSwitch({ session }: { session: Session }) {
   </select>`;
 }
 
-/** The navigation between the places. Links keep the chosen time. */
+/** The navigation between the places, which are groups of pages. Its links keep the chosen time. */
 function Navigation({
   places,
   current,
@@ -223,20 +223,21 @@ function Content({ current, session, place, time }: { current: PageEntry | null 
   return h(current.body, { key, session, place, time });
 }
 
-/** How far down each visit was scrolled when it was left, in pixels. */
+/** How far down each visited page was scrolled when it was left, in pixels. */
 const tops: VisitCache<number> = new VisitCache();
 
 /** Returns the place of the page, from the hash: `#/find?orderRef=…`. */
 function usePlace() {
   const [place, setPlace] = useState(readPlace);
   useEffect(() => {
-    // The same address stays the same object. Otherwise the page would begin anew and lose typed text.
+    // While the address is the same, the place stays the same object. Otherwise the page would begin anew and lose
+    // typed text.
     const follow = () => setPlace((shown) => (shown.hash === location.hash ? shown : readPlace()));
     // The address may have changed between the first read and now.
     follow();
     return listenOnWindow('hashchange', follow);
   }, []);
-  // A place that was just left may still scroll.
+  // A page that was just left may still scroll. That must not be stored for the new page.
   useEffect(() => listenOnWindow('scroll', () => place.hash === location.hash && tops.set(scrollY)), [place]);
   return place;
 }
@@ -246,8 +247,8 @@ function readPlace() {
 }
 
 /**
- * Scrolls to where the visit was left, when the page is long enough again, unless the reader scrolls
- * before.
+ * Scrolls to where the page was left, as soon as it is long enough again. If the reader scrolls, clicks or types
+ * before, it stays where it is.
  */
 function restoreScroll(top: number) {
   if (top === 0) return undefined;
@@ -268,8 +269,8 @@ interface PlacePartsProps {
 }
 
 /**
- * The parts of the place that is shown. The parts of a version are separate from the parts about all
- * versions.
+ * Links to the pages of the place that is shown. If a version is shown, these are the pages about that version, and
+ * otherwise the pages about all versions.
  */
 function PlaceParts({ places, current, place: { version, query } }: PlacePartsProps) {
   const here = places.find(({ pages }) => pages.some((one) => one === current));
@@ -291,7 +292,7 @@ function PlaceParts({ places, current, place: { version, query } }: PlacePartsPr
   </nav>`;
 }
 
-/** A link to the same page of another version. */
+/** A menu that opens the same page of another version. */
 function VersionSwitch({ version, go }: { version: string; go: (version: string) => void }) {
   const { data } = useAnswer(RULE_FOLDERS);
   const all = new Set([version, ...(data?.versions ?? []).map((one) => one.version)]);
@@ -300,7 +301,7 @@ function VersionSwitch({ version, go }: { version: string; go: (version: string)
   </select>`;
 }
 
-/** Parts of a page that may take over the focus of an element inside them, the nearest first. */
+/** Selects the parts of a page that may take over the focus of an element inside them. */
 const PARTS = 'section, article, dialog, main';
 
 /**

@@ -4,7 +4,7 @@ import { type ComponentChildren, h as element, type FunctionComponent, type Key,
 export { render } from 'preact';
 export { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 
-/** Calls a listener for an event of the window until the returned function is called, as an effect does. */
+/** Listens to an event of the window. The returned function ends that, so an effect can return it. */
 export function listenOnWindow(type: string, listener: EventListener) {
   addEventListener(type, listener);
   return () => removeEventListener(type, listener);
@@ -16,7 +16,10 @@ export type Html = ComponentChildren;
 /** Builds markup from tagged templates. Values become text or properties, never markup. */
 export const html = htm.bind(element);
 
-/** Draws a component. Here the compiler checks its properties, which it could not do in a template. */
+/**
+ * Creates an element of a component. Here the compiler checks the component's properties, which it cannot do in a
+ * template.
+ */
 export function h<Props>(
   component: (props: Props) => Html,
   props: NoInfer<Omit<Props, 'children'>> & { readonly key?: Key },

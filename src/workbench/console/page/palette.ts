@@ -16,7 +16,7 @@ interface PaletteProps {
   readonly close: () => void;
 }
 
-/** Whether the key is Ctrl-K, or Cmd-K where commands use that key. */
+/** Whether the key is Ctrl-K, or Cmd-K on a device of Apple. */
 export function isPaletteKey({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent) {
   const hasOwnKey = isMac() ? metaKey && !ctrlKey : ctrlKey && !metaKey;
   return key.toLowerCase() === 'k' && hasOwnKey && !altKey && !shiftKey;
@@ -36,7 +36,7 @@ export function Palette({ session, places, actions, close }: PaletteProps) {
   const dialog = useRef<HTMLDialogElement | null>(null);
   const folders = useAnswer(isAllowed(session, 'rules:read') ? RULE_FOLDERS : null);
   const versions = (folders.data?.versions ?? []).map((one) => one.version);
-  // Whoever types on at once types into it.
+  // The dialog opens at once, so that a person who goes on typing types into it.
   useLayoutEffect(() => dialog.current?.showModal(), []);
   const choose = ({ act }: Choice) => {
     // Gives the focus back to where it was. Removing the dialog alone would not.
@@ -61,7 +61,7 @@ export function Palette({ session, places, actions, close }: PaletteProps) {
   </dialog>`;
 }
 
-/** After a page was opened, the keyboard continues in that page. */
+/** Opens a page and moves the keyboard's focus into it. */
 function openPlace(href: string) {
   goTo(href);
   document.getElementById('main')?.focus({ preventScroll: true });
@@ -115,8 +115,8 @@ function listActions(session: Session): readonly Choice[] {
 }
 
 /**
- * The most commands that are listed. They do not fill the dialog, so that the search results stay visible
- * below them.
+ * The largest number of commands that a group lists. They do not fill the dialog, so that the search results stay
+ * visible below them.
  */
 const FITTING_MAX = 8;
 

@@ -32,7 +32,7 @@ interface FileEditorProps {
   readonly session: Session;
 }
 
-/** The files of a draft, one of them open. */
+/** The files of a draft, of which one is open. */
 export function FileEditor({
   copy,
   change,
@@ -108,7 +108,7 @@ function Code({ copy, path, wanted, setWanted, edit, rewritten, remarks, session
   };
   const [fact, setFact] = useState<ExplainedFact | null>(null);
   const lists = useAnswer(isAllowed(session, 'lists:read') ? LISTS : null).data?.lists ?? [];
-  // The editor always calls the functions of the last drawing.
+  // The editor is created once, and always uses the values with which this component was last drawn.
   const latest = useRef({ copy, edit, lists });
   latest.current = { copy, edit, lists };
   const at = wanted.path === path ? wanted.at : null;
@@ -149,7 +149,7 @@ function Code({ copy, path, wanted, setWanted, edit, rewritten, remarks, session
     </div>`;
 }
 
-/** A fact in words, with every place of the rules that asks for it. */
+/** A fact in words, with every position in the rules that asks for it. */
 function renderMeaning(
   { name, values, notes, description }: ExplainedFact,
   places: ReturnType<typeof listPlacesOf>,
@@ -206,7 +206,7 @@ const ADDED = [
   ['limits', 'limits.yaml'],
 ] as const;
 
-/** Kinds with one file. */
+/** The kinds of which a rule set has only one file. */
 const ALONE: readonly string[] = ['flags', 'limits'];
 
 const BEGINNINGS: Readonly<Record<string, string>> = {

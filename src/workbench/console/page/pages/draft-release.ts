@@ -69,13 +69,13 @@ export function ReleaseStep({ draft: { copy, standing, take }, checked, list, se
     if (revision !== null) await askService('DELETE', keptDraftQuestion(version, revision));
     take(copy);
   };
-  /** Puts the draft into RULES_DIR and replaces the folder there. */
+  /** Puts the draft into RULES_DIR. If the version has a folder there, the draft replaces it. */
   const put = async ({ version, files }: WorkingCopy) => {
     const lies = list.versions.some((one) => one.version === version);
     const replaces = lies ? (await askService('GET', ruleFolderQuestion(version))).filesDigest : null;
     return askService('PUT', saveDraftQuestion(version), { files, ...(replaces !== null && { replaces }) });
   };
-  /** Gives the draft a name that nothing has yet. */
+  /** Returns the draft under another name. Throws if a version in RULES_DIR has that name. */
   const renameTo = (name: string) => {
     if (list.versions.some((one) => one.version === name)) throw explainTakenName(name);
     return renameDraft(copy, name);
@@ -215,7 +215,7 @@ interface ReleaseNameProps {
   readonly session: Session;
 }
 
-/** The name of the version that a draft with a name of its own becomes. The default is the next free one. */
+/** The field for the version's name under which a draft is released. It begins with the next free name. */
 function ReleaseName({ version, list, session }: ReleaseNameProps) {
   const drafts = useDrafts(session).data?.drafts ?? [];
   const taken = [...list.versions, ...drafts].map((one) => one.version);
@@ -234,7 +234,7 @@ function ReleaseName({ version, list, session }: ReleaseNameProps) {
 const NOT_WRITABLE = `This node may not write to its RULES_DIR: download it, and put it there the way you
   bring rule sets there.`;
 
-/** Saves all files in one archive, in a folder with the version's name. */
+/** Saves all files as one zip file, in a folder with the version's name. */
 async function downloadFiles({ version, files }: WorkingCopy) {
   const { strToU8, zipSync } = await import('fflate/browser');
   const packed = Object.entries(files).map(([path, text]) => [`${version}/${path}`, strToU8(text)]);
@@ -252,7 +252,7 @@ function renderBreaches(checked: CheckedDraft | null) {
   );
 }
 
-/** Shows the cases that are gone, because without them wrong answers may pass. */
+/** Shows which cases of the earlier version are missing, because without them wrong answers may pass. */
 function renderLostCases({ before, of, names }: NonNullable<CheckedDraft['lostCases']>) {
   return html`<details class="notice">
     <summary>

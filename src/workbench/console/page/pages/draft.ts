@@ -27,9 +27,10 @@ interface DraftProps {
   readonly session: Session;
 }
 
-/** Work on a draft, from the version that is opened to the one that is released. */
+/** The page on which a person edits, checks and releases a draft. */
 export function DraftPage({ version, isKept, ...props }: DraftProps) {
-  // Typing into a version that only RULES_DIR had makes it a draft. It is still the same work.
+  // When somebody types into a version that only RULES_DIR has, it becomes a stored draft. The page then goes on as
+  // it began.
   const [wasKept] = useState(isKept);
   const draft = useAnswer(wasKept ? keptDraftQuestion(version) : null);
   const folder = useAnswer(wasKept ? null : ruleFolderQuestion(version));
@@ -56,7 +57,7 @@ function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
   const go = (at: CheckedDraft['problems'][number]['at']) =>
     setWanted({ path: at.file, at: { line: at.line, column: at.column } });
   const edit = (path: string, text: string) => change(replaceFileText(copy, path, text));
-  // The editor also shows changes that were not typed into it.
+  // How often the files were changed other than by typing. The editor also shows these changes.
   const [rewritten, setRewritten] = useState(0);
   const rewrite = (changed: WorkingCopy) => {
     change(changed);

@@ -31,18 +31,21 @@ import { DRAFTS, EVIDENCE, EVIDENCE_JOBS, RULE_FOLDERS } from '#workbench/consol
 import { renderRulesOnOutcomes } from './rule-results.ts';
 
 /**
- * Results of a version: any question about recorded decisions, which the address holds, and its kept
- * answer. Nothing is computed before somebody asks for it, because one job runs at a time.
+ * The page of results of a version. The address says which question about recorded decisions is asked, and the page
+ * shows its kept answer. Nothing is computed before somebody asks for it, because one job runs at a time.
  */
 
 type AskedQuestion = EvidenceJobList['questions'][number];
 
 type Option = AskedQuestion['options'][number];
 
-/** How often the page asks while a job is under way, and how often otherwise, for the jobs of others. */
+/** How often the page asks for jobs: while a job is under way, and otherwise, because others may start jobs. */
 const [FOLLOW_MS, LOOK_MS] = [5_000, 60_000];
 
-/** The result of a job. Some kinds have more members, because the page draws them in a way of their own. */
+/**
+ * The result of a job. The report on rules has more members than others, because the page draws it in a way of its
+ * own.
+ */
 type JobResult = Presentation | RulesReport;
 
 export function ResultsPage({ place: { version, query }, time }: PageProps) {
@@ -59,7 +62,7 @@ export function ResultsPage({ place: { version, query }, time }: PageProps) {
   });
 }
 
-/** The most fields that are open. More would push the results off the screen. */
+/** The largest number of fields that are shown without a click. More would push the results off the screen. */
 const OPEN_FIELDS_MAX = 3;
 
 interface OneQuestionProps {
@@ -74,7 +77,7 @@ interface OneQuestionProps {
 }
 
 function OneQuestion({ version, query, time, question, jobs, again, children }: OneQuestionProps) {
-  // The end of a time without an end moves on. The question stays until the address changes.
+  // A time without an end ends now, and that moves on. The question stays the same until the address changes.
   const body = useMemo(() => readQuestion(question, version, query, time), [version, String(query)]);
   const [made, setMade] = useState<{ readonly body: string; readonly jobId: string } | null>(null);
   const { attempt, isBusy, trouble } = useAttempt();
@@ -150,7 +153,10 @@ function describeJob({ from, to, askedAt, askedBy }: EvidenceJob) {
   return `Results${begin} up to ${formatDateTime(to ?? askedAt)}, run by ${askedBy}.`;
 }
 
-/** Finds the newest answer to a question for its time, or otherwise the newest for another time. */
+/**
+ * Finds the newest job that asked the same question about the same time, or otherwise the newest finished one about
+ * another time.
+ */
 function findKeptJob({ from, to, asOf, ...asked }: JobBody, jobs: EvidenceJobList['jobs']) {
   const same = jobs.filter((job) => job.state !== 'failed' && formatOptions(job) === formatOptions(asked));
   const isOnTime = (job: EvidenceJob) =>
@@ -169,12 +175,12 @@ function renderOptionFields({ options }: AskedQuestion) {
 
 type JobBody = ReturnType<typeof readQuestion>;
 
-/** Converts a question to the form of the service: the options beside the time. */
+/** Converts a question to the body of a request, in which the options stand beside the time. */
 function toJobBody({ options, ...asked }: JobBody) {
   return { ...asked, ...options };
 }
 
-/** Reads the question from the address, with the options apart, as jobs have them. */
+/** Reads the question from the address. The options are in a member of their own, as in jobs. */
 function readQuestion(question: AskedQuestion, version: string, query: URLSearchParams, { span }: ShownTime) {
   const options: Record<string, unknown> = {};
   for (const { name, kind } of question.options) {
@@ -187,7 +193,7 @@ function readQuestion(question: AskedQuestion, version: string, query: URLSearch
   return { kind: question.kind, options, ...toSpanParameters(span) };
 }
 
-/** The longest time of which a trend by days can still be read. */
+/** The longest time for which a trend is shown by days. A longer time is shown by weeks. */
 const LONG_MS = 60 * 86_400_000;
 
 function chooseSlice({ from = 0, to = Date.now() }: ShownTime['span']) {

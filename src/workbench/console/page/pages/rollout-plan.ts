@@ -30,8 +30,8 @@ export const PLAN_ACTIONS: Readonly<Record<PlanMode, string>> = {
 };
 
 /**
- * Creates the dialog that says exactly what the click will do. `mayReturn`: the version was active
- * before, so in an emergency one person may activate it without approval.
+ * Creates the confirmation that says exactly what the change will do. `mayReturn` says that the version was active
+ * before, so that one person may activate it without approval in an emergency.
  */
 export function createPlanConfirmation(
   plan: RolloutPlan,
@@ -91,7 +91,7 @@ function toRolloutBody(plan: RolloutPlan, rollout: Rollout) {
   return isGuarded ? { ...body, guard: Number(guard) } : body;
 }
 
-/** Whether no payers are left with whom a guard could compare the canaries. */
+/** Whether the canaries get all payers, so that none are left with whom a guard could compare them. */
 export function isForAllPayers(
   { percent, keeps }: Pick<RolloutPlan, 'percent' | 'keeps'>,
   beside: ReturnType<typeof listOtherCanaries>,

@@ -18,7 +18,10 @@ import type { ShownTime } from '#workbench/console/page/parts/time-span.ts';
 import { renderFigures } from '#workbench/console/page/parts/verdict.ts';
 import type { EvidenceTable, RuleReport, RulesReport } from '#workbench/console/page/questions.ts';
 
-/** Renders the results of each rule on the seen outcomes, or of one rule, like `verdicts/attempt-unpaid`. */
+/**
+ * Renders the outcomes of the orders that each rule matched. `rule` names a single rule to show, like
+ * `verdicts/attempt-unpaid`. It is empty for all rules.
+ */
 export function renderRulesOnOutcomes(
   report: RulesReport,
   version: string,
@@ -66,8 +69,8 @@ function formatRange(share: RulesReport['unpaidShare']) {
 }
 
 /**
- * Returns the address of the decisions beside which the flag of a row was recorded. The last row stands for
- * decisions without a flag.
+ * Returns the address of the decisions beside which the flag of a row was recorded. Returns null for the last row,
+ * which stands for decisions without a flag.
  */
 function toFlagDecisions([flag, decisions]: EvidenceTable['rows'][number]) {
   return typeof flag === 'string' && typeof decisions === 'number' && decisions > 0
@@ -76,13 +79,14 @@ function toFlagDecisions([flag, decisions]: EvidenceTable['rows'][number]) {
 }
 
 /**
- * Whether the rules of a file are open at first: those of the verdicts, or the rule that the address names.
+ * Whether the rules of a file are shown at first. This holds for the rules of verdicts, and for a rule that the
+ * address names.
  */
 function isAsked(file: string, rule: string) {
   return file === 'verdicts.yaml' || rule !== '';
 }
 
-/** The tables of all orders. */
+/** The names of the tables that stand, closed, at the end of the page. */
 const OF_MONEY = ['money', 'sliceMoney', 'ruleMoney', 'waitLevels'];
 
 const COLUMNS = [
@@ -100,7 +104,7 @@ interface RuleTableProps {
   opened: string | null;
 }
 
-/** The rules of a file, each with its orders. Each row opens to more. */
+/** A table of the rules of a file with their orders. A row can be opened, and then shows more. */
 function RuleTable({ file, rules, report, opened: openedAtFirst }: RuleTableProps) {
   const [opened, setOpened] = useState(openedAtFirst);
   const most = Math.max(...rules.map(({ orders }) => countAllOrders(orders)));
@@ -152,7 +156,10 @@ function renderRow(rule: RuleReport, report: RulesReport, most: number, isOpen: 
   </tr>`;
 }
 
-/** Formats the net value with the currencies that it leaves out, or why it is not known. */
+/**
+ * Formats the net value (what a rule changed in money, measured by its holdout or by a trial) with the currencies
+ * that it leaves out, or why it is not known.
+ */
 function formatNet({ holdout, net, unrated }: RuleReport): string {
   if (net === null) return holdout === null ? 'not known: needs a holdout' : 'not known yet';
   const without = unrated === null ? '' : `, without ${Object.keys(unrated.amounts).join(', ')}`;
@@ -198,8 +205,8 @@ function renderWays({ file, name }: RuleReport, report: RulesReport) {
 }
 
 /**
- * Returns the parameter that finds the decisions of a rule in a file. Groups are not recorded by their
- * rule.
+ * Returns the search parameter that finds the decisions of a rule in this file. Returns null for other files:
+ * decisions do not record which rule gave the group.
  */
 function getSearchMember(file: string) {
   if (file === 'verdicts.yaml') return 'rule';

@@ -183,8 +183,8 @@ function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' 
 }
 
 /**
- * Returns the newest kept report on a version. Returns null if there is none. A file that is opened
- * requests no new report.
+ * Returns the newest kept report on a version. Returns null if there is none. Opening a file does not start a new
+ * report.
  */
 function useKeptReport(version: string, session: Session) {
   const { data } = useAnswer(isAllowed(session, 'rules') ? EVIDENCE_JOBS : null);
@@ -239,7 +239,7 @@ interface FilesProps {
 }
 
 /**
- * The files of a version, and beside each rule the orders that it matched, if they were counted. The
+ * The files of a version, and beside each rule the number of orders that it matched, if they were counted. The
  * address may name a file and a line in it.
  */
 function Files({ folder: { version, files, rules, problems, sound }, report, query }: FilesProps) {
@@ -308,7 +308,10 @@ function renderProblem({ at, message }: OpenedRuleFolder['problems'][number]) {
   </tr>`;
 }
 
-/** Formats how many orders the rule that begins on a line matched, and how many of them were unpaid. */
+/**
+ * Returns a text for each line on which a rule begins: how many orders the rule matched, and how many of them were
+ * unpaid.
+ */
 function formatMatchesByLine(path: string, rules: OpenedRuleFolder['rules'], report: RulesReport | null) {
   const figures = new Map(
     (report?.rules ?? []).filter(({ file }) => file === path).map((rule) => [rule.name, rule.orders]),

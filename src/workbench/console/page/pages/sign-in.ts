@@ -15,7 +15,7 @@ interface EnteringAgain extends Entering {
   leave: () => void;
 }
 
-/** Why signing in at the provider failed. */
+/** Why signing in at the identity provider failed, by the word that the address has for it. */
 const OUTCOMES: Readonly<Record<string, string>> = {
   refused: 'The provider did not sign you in, or it took too long. Try again.',
   'no-role': 'You have no role here. Ask the platform owner to give one to a group of yours.',
@@ -45,7 +45,8 @@ export function SignInAgain({ enter, provider, refusal, leave }: EnteringAgain) 
         .catch(() => {});
     return listenOnWindow('focus', look);
   }, []);
-  // Escape must not throw away typed text. Pressed twice, it closes even a dialog that cannot be cancelled.
+  // Escape must not throw away typed text. If it is pressed twice, it closes even a dialog that cannot be cancelled,
+  // so the dialog is opened again.
   const stay = {
     onCancel: (event: Event) => event.preventDefault(),
     onClose: () => dialog.current?.showModal(),

@@ -14,14 +14,17 @@ interface StagesProps {
 
 type Stage = Pick<RolloutPlan, 'mode' | 'percent'> & { readonly name: string };
 
-/** The stages of a version from a comparison to all payers. */
+/**
+ * The usual stages of a candidate, from a shadow, which is only compared, to the active version, which decides for
+ * all payers.
+ */
 const STAGES: readonly Stage[] = [
   { name: 'shadow', mode: 'shadow', percent: '0' },
   ...['5', '20', '50'].map(createShare),
   { name: 'active', mode: 'active', percent: '100' },
 ];
 
-/** The present stage of a version, and the next steps. */
+/** The present stage of a candidate, with buttons for other stages. */
 export function CandidateStages({ candidate, rollout, session, propose }: StagesProps) {
   const { version, mode, percent, guardPoints } = candidate;
   const reached = mode === 'shadow' ? 0 : percent;
@@ -49,7 +52,7 @@ export function CandidateStages({ candidate, rollout, session, propose }: Stages
   ${mode === 'canary' && mayStep && h(ShareForm, { key: percent, version, percent, give: step })}`;
 }
 
-/** The stages of the plan, and between them the share that a version has outside the plan. */
+/** Lists the usual stages. If the candidate has another share of the clients, that share is listed between them. */
 function listStages({ mode, percent }: StagesProps['candidate']): readonly Stage[] {
   if (mode === 'shadow' || STAGES.some((stage) => Number(stage.percent) === percent)) return STAGES;
   return [...STAGES, createShare(String(percent))].toSorted((a, b) => Number(a.percent) - Number(b.percent));
@@ -65,7 +68,7 @@ interface ShareFormProps {
   readonly give: (stage: Stage) => void;
 }
 
-/** Any other share of the clients. */
+/** The form for any other share of the clients. */
 function ShareForm({ version, percent, give }: ShareFormProps) {
   const change = onSubmit(({ share = '' }) => give(createShare(share)));
   const range = { type: 'number', min: '0.1', max: '100', step: '0.1', required: true } as const;

@@ -32,9 +32,9 @@ interface StateProps {
   status: RolloutStatus | null;
 }
 
-/** One sentence that all is well. Otherwise the troubles, each with what to do about it. */
+/** Says in one sentence that all is well, or shows the troubles, each with what to do about it. */
 export function TodayStatus({ session, found, reporting, status }: StateProps) {
-  // The figures are requested first.
+  // Proposals are requested only after the figures.
   const isAsked = found !== null || !isAllowed(session, 'figures');
   const asks = isAllowed(session, 'approve') && isAsked;
   const open = useAnswer(asks ? OPEN_PROPOSALS : null, EVERY_MINUTE_MS).data?.proposals ?? [];
@@ -153,7 +153,7 @@ function listOutcomeFaults(reporting: Reporting | null): readonly Html[] {
   return [reporting.stopped && describeStoppedReports(reporting), ...describeEmptyHints(reporting.hints)];
 }
 
-/** The least number of requests from which something is said about the fields that a checkout sends. */
+/** If a field was sent in fewer requests, nothing is said about its values. */
 const SENT_MIN = 20;
 
 const WHY_EMPTY = {
@@ -169,7 +169,7 @@ const WHY_UNKNOWN = {
   range: 'numbers too large to be told apart',
 } as const;
 
-/** Describes fields that callers send with values that say nothing about payers. */
+/** Describes the fields in which callers send values that say nothing about payers. */
 function describeEmptyHints({
   ip,
   fingerprint,

@@ -65,7 +65,7 @@ function describeTrial({ mode }: Candidate, { shadow, arms, candidateErrors }: T
     : `${counted(arms.candidate.verdicts, 'verdict')}${errors}`;
 }
 
-/** Describes the troubles of the nodes, a paragraph each. */
+/** Renders a paragraph if nodes have trouble. Returns an empty array if they have none. */
 export function renderNodeTrouble({ nodes, rollout }: RolloutStatus) {
   if (nodes === null) return [];
   if (nodes.length === 0)

@@ -8,7 +8,7 @@ import { formatMinuteWord, type ShownTime } from '#workbench/console/page/parts/
 import { type ExplorationAnswer, explorationQuestion } from '#workbench/console/page/questions.ts';
 
 /**
- * The view of Today that the address asks for: a time, the counted figure, and the property by which it is
+ * The view of the page Today that the address asks for: a time, the counted figure, and the property by which it is
  * split.
  */
 
@@ -45,8 +45,8 @@ export function readView(query: URLSearchParams, time: ShownTime): TodayView {
 }
 
 /**
- * Returns the parameter that finds the decisions with a value of the dimension. Returns null if there is
- * none.
+ * Returns the search parameter that finds the decisions with a value of a dimension (a property by which decisions
+ * are split). Returns null if there is none.
  */
 export function getSearchParameter(dimension: string) {
   return PARAMETERS.get(dimension) ?? null;
@@ -83,16 +83,22 @@ export function getSlotSpan({ slots, stepMs }: Exploration) {
   return { from, to: Math.max(from + 1, Math.min(now, (last ?? 0) + stepMs)) };
 }
 
-/** The verdicts of the same time earlier. Null if that time would not be before this one. */
+/**
+ * The decisions of the same time a day and a week earlier. Null if that time would overlap the shown time, or while
+ * the answer is awaited.
+ */
 export interface EarlierDecisions {
   readonly day: Exploration | null;
   readonly week: Exploration | null;
-  /** The decisions of the earlier time with which the address compares, and how long ago that time is. */
+  /**
+   * The decisions of the earlier time with which the page compares. `agoMs` says how long before the shown time it
+   * is.
+   */
   readonly against: Exploration | null;
   readonly agoMs: number;
 }
 
-/** Requests the earlier decisions, each time once. */
+/** Requests the decisions of the earlier times. The same time is requested only once. */
 export function useEarlierDecisions(found: Exploration | null, view: TodayView): EarlierDecisions {
   const { from, to } = found === null ? { from: 0, to: 0 } : getSlotSpan(found);
   const longMs = to - from;
@@ -107,7 +113,7 @@ export function useEarlierDecisions(found: Exploration | null, view: TodayView):
   return { day, week, against: agoMs === DAY_MS ? day : agoMs === WEEK_MS ? week : other, agoMs };
 }
 
-/** Formats how long ago the compared time is, in words. */
+/** Describes how much earlier the compared time is. */
 export function formatAgo(agoMs: number) {
   if (agoMs === DAY_MS) return 'a day earlier';
   return agoMs === WEEK_MS ? 'a week earlier' : 'the time before';
@@ -117,8 +123,8 @@ export function formatAgo(agoMs: number) {
 const COUNTED_TWICE: readonly string[] = ['signal', 'flag'];
 
 /**
- * Returns the decisions of the earlier time, slot by slot of the time that is shown. Returns null if they
- * are not one line.
+ * Returns the decisions of the earlier time as a line, with a value for each slot of the shown time. Returns null if
+ * there are none, or if one line cannot show them.
  */
 export function computeEarlierLine(
   found: Exploration,
@@ -170,7 +176,7 @@ export function sumUp(numbers: readonly number[]) {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Returns the address of the list of decisions of this time, narrowed further by parameters of Find. */
+/** Returns the address of the list of decisions of this time, narrowed further by parameters of the page Find. */
 export function toDecisionsAddress(
   { query, verdict }: TodayView,
   found: Exploration,

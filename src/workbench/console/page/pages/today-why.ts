@@ -27,7 +27,7 @@ import {
 
 type Contribution = NonNullable<Exploration['change']>['contributions'][number];
 
-/** The columns of the table. The first stands for all dimensions. */
+/** The columns of the table. The first has no heading: it names the dimension of each row. */
 const COLUMNS = [
   '',
   'value',
@@ -47,8 +47,8 @@ interface WhyChangedProps extends RemedyContext {
 }
 
 /**
- * Explains why a verdict changed since the same time earlier: the chosen one, or otherwise the one that
- * changed most. A fall is explained by the verdict that rose instead.
+ * Explains why a verdict changed since the earlier time. It is the chosen verdict, or otherwise the one that changed
+ * most. A fall is explained by the verdict that rose instead.
  */
 export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
   const { from, to } = getSlotSpan(found);
@@ -62,7 +62,8 @@ export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
   const change =
     useAnswer(query === null ? null : explorationQuestion(query)).data?.exploration.change ?? null;
   const ways = listEarlierTimes(to - from, agoMs);
-  // A shorter time is compared with the time right before it, whatever was decided a day earlier.
+  // The choices of an earlier time stay, because the time right before may have decisions where the chosen one has
+  // none.
   if (before !== null && sumUp(before.all) === 0 && to - from < agoMs)
     return html`<section class="card">
       <h2>Why it changed</h2>
@@ -95,7 +96,7 @@ function describeChange(fell: string | null, rose: string, isBeyondChance: boole
   return fell === null ? `Why ${rose} rose` : `Why ${fell} fell: ${rose} took its place`;
 }
 
-/** Lists the earlier times with which a time of this length may be compared. */
+/** Renders a link for each earlier time with which a time of this length may be compared. */
 function listEarlierTimes(longMs: number, agoMs: number) {
   const ways = [
     ['day', 'a day earlier', DAY_MS],
@@ -113,8 +114,9 @@ function listEarlierTimes(longMs: number, agoMs: number) {
 }
 
 /**
- * Finds the verdict whose share rose, and the one whose share fell for it. For a chosen verdict, finds the
- * verdict that moved the other way.
+ * Finds the verdict whose share rose most, and the one whose share fell most. If a verdict is chosen and its share
+ * rose or stayed, finds this one alone. If its share fell, finds it and the one that rose most. Returns null if no
+ * share rose.
  */
 function findMovedVerdicts(found: Exploration, before: Exploration, chosen: string | null) {
   const moves = VERDICT_SIGNS.map(({ name }) => ({
@@ -144,7 +146,7 @@ function toContributionRow(
   ];
 }
 
-/** A button that rolls back the version that is the likely cause. */
+/** Renders a button that rolls back the version that is the likely cause. */
 function renderRemedy(first: Contribution | undefined, { session, status, propose }: RemedyContext) {
   const rollout = status?.rollout ?? null;
   if (rollout === null || status === null || !isAllowed(session, 'operate')) return null;

@@ -43,7 +43,7 @@ export function TodayPage({ session, place, time }: PageProps) {
   const verdicts = useAnswer(mayCount ? explorationQuestion(ofVerdicts) : null, everyMs);
   const isSame = asked.toString() === ofVerdicts.toString();
   const other = useAnswer(mayCount && !isSame ? explorationQuestion(asked) : null, everyMs);
-  // The figures are requested first. Nothing waits for them if they do not come.
+  // The figures are requested first. If their request fails, the others are sent all the same.
   const isNext = !mayCount || verdicts.data !== null || verdicts.error !== null;
   const reporting = useAnswer(
     isAllowed(session, 'figures') && isNext ? PLATFORM_REPORTING : null,
@@ -72,7 +72,7 @@ export function TodayPage({ session, place, time }: PageProps) {
   `;
 }
 
-/** Tells whether to show the chart: for verdicts, or for filters, so that they can be removed. */
+/** Whether the chart is shown: if there are verdicts to show, or if there are filters, so that they can be removed. */
 function hasChart(found: Exploration | null, { query, verdict }: TodayView): found is Exploration {
   if (found === null) return false;
   return sumUp(found.all) > 0 || verdict !== null || FILTER_NAMES.some((name) => query.has(name));

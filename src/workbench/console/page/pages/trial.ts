@@ -31,7 +31,7 @@ type Candidate = Rollout['candidates'][number];
 
 type Difference = TrialCounts['shadow']['differences'][number];
 
-/** The names of the groups with which a change may end. */
+/** The names of the client groups. The text of a change may end with one. */
 const GROUP_NAMES: readonly string[] = GROUP_COLORS.map(({ name }) => name);
 
 const ORDERS_MAX = 5;
@@ -72,8 +72,8 @@ function renderShadowDifferences({ shadow }: TrialCounts, active: string, candid
 }
 
 /**
- * Merges differences that leave the group unchanged over all groups into one row, which shows the count of
- * each group.
+ * Merges differences that leave the group unchanged and are otherwise the same. The one row shows the count of each
+ * group.
  */
 function mergeByGroup(differences: readonly Difference[]) {
   const rows = Map.groupBy(differences.map(splitOffGroup), ({ change }) => change);
@@ -106,7 +106,10 @@ function splitOffGroup({ change, count, sampleOrders }: Difference) {
     : { change: arrow, group: null, count, sampleOrders };
 }
 
-/** Computes by how many points each share that a guard watches is worse than the active version's. */
+/**
+ * Computes, for each share that a guard watches, by how many percentage points the candidate's is worse than the
+ * active version's.
+ */
 export function computeHarms({ arms: { active, candidate } }: TrialCounts) {
   const share = (part: number, { clients }: typeof active) =>
     clients.seen === 0 ? 0 : (100 * part) / clients.seen;

@@ -16,7 +16,7 @@ interface Series {
   readonly total?: string;
 }
 
-/** The kind of a chart. An interval has a lower end, an upper end and a figure between them, at moments. */
+/** The kind of a chart. An interval has a lower end, an upper end and a figure between them, for each moment. */
 type ChartKind = 'bars' | 'interval';
 
 interface ChartProps {
@@ -27,24 +27,27 @@ interface ChartProps {
   readonly series: readonly Series[];
   readonly format?: (value: number) => string;
   readonly marks?: readonly TimeMark[];
-  /** The values of another time, slot by slot, which are laid over the bars as a dashed line. */
+  /** The values of another time for each slot, which are drawn over the bars as a dashed line. */
   readonly before?: Pick<Series, 'name' | 'values'> | null;
   /** Receives the beginning and the end of a dragged selection, epoch ms. */
   readonly brush?: (from: number, to: number) => void;
 }
 
 interface Drawing extends Pick<ChartProps, 'kind' | 'at' | 'series' | 'brush' | 'before'> {
-  /** Receives the index of the slot under the pointer. */
+  /** Receives the index of the slot under the pointer, or null if the pointer is on no slot. */
   readonly setPlace: (place: number | null) => void;
   readonly marks: readonly TimeMark[];
-  /** The heights of the slots. */
+  /** The largest value that is drawn for each slot: the sum of the series, or the value of the other time. */
   readonly heights: readonly number[];
 }
 
-/** The heights of charts before they are drawn, as in the style sheet. */
+/**
+ * The heights of charts, in pixels. They are the same as in the style sheet, which reserves the room before a chart
+ * is drawn.
+ */
 const HEIGHTS: Readonly<Record<ChartKind, number>> = { bars: 220, interval: 160 };
 
-/** The room above the bars for the labels of marks. */
+/** The room above the bars for the labels of marks, in pixels. */
 const LABELS_HEIGHT = 24;
 
 const MINUTE_MS = 60_000;
@@ -136,7 +139,7 @@ function renderMinuteTable({ title, kind, at, series, format = countText }: Char
   </details>`;
 }
 
-/** Returns a value that changes with the reader's colour scheme, so that canvases are drawn again. */
+/** Returns whether the reader's colour scheme is dark. When it changes, canvases are drawn again. */
 function useScheme() {
   const [dark, setDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches);
   useEffect(() => {
@@ -210,8 +213,8 @@ function drawInto(
 }
 
 /**
- * Stacks the series. Each column holds its own values and those below it. The tallest comes first, so that
- * it lies behind.
+ * Stacks the series. Each column has the sums of the values of a series and of those below it. The tallest column
+ * comes first, so that it lies behind the others.
  */
 function stackSeries(series: readonly Series[]) {
   const sums = series[0]?.values.map(() => 0) ?? [];
@@ -272,13 +275,13 @@ function createPlotOptions(
   };
 }
 
-/** Chooses the range from zero up, or around zero, with some room. */
+/** Chooses the range of values, with some room: from zero up for bars, and around zero for an interval. */
 function chooseRange({ kind, heights }: Drawing, min: number, max: number): [number, number] {
   if (kind === 'interval') return [Math.min(0, min) * 1.08, Math.max(0, max) * 1.08 || 1];
   return [0, Math.max(0, ...heights) * 1.08 || 1];
 }
 
-/** Draws the line at which nothing differs. */
+/** Draws the line at zero, where nothing differs. */
 function drawZero({ ctx, bbox, valToPos }: UPlot) {
   const y = valToPos(0, 'y', true);
   ctx.save();
@@ -298,7 +301,7 @@ function drawUnfinished({ ctx, bbox, valToPos }: UPlot, { kind, at }: Drawing) {
   ctx.restore();
 }
 
-/** Draws marks as lines across the time, with a few letters each if there is room for them. */
+/** Draws marks as vertical lines, each with its label if there is room for it. */
 function drawMarks({ ctx, bbox, valToPos }: UPlot, { at: slots, marks }: Drawing) {
   const scale = devicePixelRatio;
   const end = bbox.left + bbox.width;
@@ -312,7 +315,7 @@ function drawMarks({ ctx, bbox, valToPos }: UPlot, { at: slots, marks }: Drawing
     ctx.strokeStyle = color;
     ctx.fillStyle = color;
     ctx.setLineDash([3 * scale, 3 * scale]);
-    // A slot is drawn around its beginning.
+    // The bar of a slot is centred at the beginning of the slot.
     const x = Math.max(bbox.left, valToPos((at - computeStep(slots) / 2) / 1000, 'x', true));
     ctx.beginPath();
     ctx.moveTo(x, bbox.top - 2 * scale);
@@ -327,7 +330,7 @@ function drawMarks({ ctx, bbox, valToPos }: UPlot, { at: slots, marks }: Drawing
   ctx.restore();
 }
 
-/** Reports whole slots. A click without a drag selects nothing. */
+/** Reports the selection in whole slots. A click without a drag selects nothing. */
 function reportSelection(plot: UPlot, { at, brush }: Drawing) {
   const { left, width } = plot.select;
   const [from, last] = [at[plot.posToIdx(left)], at[plot.posToIdx(left + width)]];

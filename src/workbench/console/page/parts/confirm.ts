@@ -3,7 +3,7 @@ import { onSubmit, renderField } from './form.ts';
 import { renderName } from './name.ts';
 import { useAttempt } from './notice.ts';
 
-/** A title about a payer or a value, whose name is shown with marks. */
+/** A title about a payer or a value, whose name `renderName` shows. */
 interface NamedTitle {
   readonly before: string;
   readonly name: string;
@@ -11,8 +11,7 @@ interface NamedTitle {
 }
 
 /**
- * A change that somebody is about to make. `act` makes the change with the typed values. A refusal is
- * shown.
+ * A change that somebody is about to make. `act` makes the change with the typed values. The dialog shows a refusal.
  */
 export interface PlannedChange<T> {
   readonly title: string | NamedTitle;
@@ -25,8 +24,9 @@ export interface PlannedChange<T> {
 }
 
 /**
- * The changes of a page. `propose` asks for confirmation in `dialog` before a change is made. `done` gets
- * the result. A reason that was typed and not sent stands there again if the same change is proposed again.
+ * Lets a page ask for confirmation before a change is made. `propose` opens `dialog`, which makes the change when the
+ * person confirms it. `done` gets the result. A reason that was typed and not sent stands in the field again if the
+ * same change is proposed again.
  */
 export function useConfirmedChange<T>(done: (result: T) => void) {
   const [proposal, propose] = useState<PlannedChange<T> | null>(null);
@@ -109,7 +109,7 @@ export function renderReasonField(who?: string, label = 'Reason', usual = '') {
   return renderField(label, reason, who && `The history names ${who}, and the reason.`);
 }
 
-/** A second confirmation before a change that reaches many payers: the version has to be typed. */
+/** The field for a second confirmation of a change that reaches many payers: the person has to type the version. */
 export function renderVersionField(version: string) {
   const pattern = version.replaceAll('.', '\\.');
   return renderField(`Type ${version} to confirm`, {

@@ -27,7 +27,7 @@ export function DecisionTable({ found: { decisions, outcomes } }: { found: Found
   return renderTable({ name: 'Decisions', columns: COLUMNS, kind: 'decisions' }, rows, (cells) => cells);
 }
 
-/** Finds the report about the order of a decision. */
+/** Finds the outcome of the order of a decision. Returns null if none was reported. */
 export function findOutcome({ clientIdKey, orderRef }: Decision, outcomes: FoundDecisions['outcomes']) {
   return outcomes?.find((one) => one.orderRef === orderRef && one.clientIdKey === clientIdKey) ?? null;
 }
@@ -65,7 +65,7 @@ function renderCells(decision: Decision, outcome: ReturnType<typeof findOutcome>
 }
 
 /**
- * Renders a missing outcome. For a granted order the outcome is unknown. For any other order none is
+ * Renders a missing outcome. If the decision let a requisite be shown, the outcome is unknown. Otherwise none is
  * expected.
  */
 function renderMissingOutcome({ verdict }: Decision) {

@@ -26,7 +26,7 @@ export function countAllOrders({ paid, unpaid, turnedAway, unknown }: OrderCount
   return paid + unpaid + turnedAway + unknown;
 }
 
-/** A bar of orders by outcome. Its length is their share of `most`. */
+/** Renders a bar of orders by outcome. `most` is the number of orders at which the bar has its full length. */
 export function renderOrdersBar(orders: OrderCounts, most: number) {
   const words = ORDER_STATUSES.map(({ name, words: status }) => `${count(orders[name])} ${status}`).join(
     ', ',
@@ -48,7 +48,7 @@ export function renderStatusLegend() {
   </ul>`;
 }
 
-/** Formats an interval like `56.4 % (55.0 to 57.9)`. Returns `–` if there is no case. */
+/** Formats an interval like `56.4 % (55.0 to 57.9)`. Returns `–` for null. */
 export function formatInterval(interval: Estimate | null) {
   return formatCell(interval, 'share');
 }
@@ -80,7 +80,7 @@ export function renderNotes(notes: Presentation['notes']) {
   </ul>`;
 }
 
-/** The tables of a result, each on a card of its own, which opens. */
+/** The tables of a result, each on a card of its own, which can be opened and closed. */
 export function renderEvidenceTables(
   tables: readonly EvidenceTable[],
   open = true,
@@ -96,7 +96,7 @@ export function renderEvidenceTables(
 
 interface ShownTableProps {
   table: EvidenceTable;
-  /** Returns the address to which the first cell of a row links. Missing if it links nowhere. */
+  /** Returns the address to which the first cell of a row links. Without this function, no row links. */
   wayOf?: ((row: EvidenceTable['rows'][number]) => string | null) | undefined;
 }
 
@@ -123,7 +123,7 @@ export function EvidenceTableView({ table: { title, columns, rows }, wayOf }: Sh
 
 const VERSION = new RegExp(`^${VERSION_NAME}$`);
 
-/** Chooses the kind of a column. A version is written like a name, and figures stand at the right. */
+/** Chooses how a column is shown. A heading that is a version keeps its spelling, and figures stand at the right. */
 function chooseColumnKind(name: string, kind: Column['kind']): ColumnKind {
   if (kind !== 'text') return 'num';
   return VERSION.test(name) ? 'exact' : 'text';
@@ -188,10 +188,7 @@ export function isUnderWay({ state }: EvidenceJob) {
   return state === 'waiting' || state === 'running';
 }
 
-/**
- * Shows the result of a job when it is there, and the progress until then. `again` starts the question once
- * more.
- */
+/** Shows the result of a job when it is there, and the progress until then. `again` starts the job once more. */
 export function renderJobResult<Result>(
   { answer: { data, error }, again }: { answer: AnswerState<FinishedJob<Result>>; again: () => void },
   shown: (result: Result, job: EvidenceJob) => Html,

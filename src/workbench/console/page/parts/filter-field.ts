@@ -5,7 +5,7 @@ import { ROLLOUT_STATUS, ruleFolderQuestion } from '#workbench/console/page/ques
 import { renderChoice, renderField } from './form.ts';
 import { VERSION_FORM, VERSION_NAME } from './format.ts';
 
-/** A member of a search that forms have. */
+/** A parameter of the search for decisions, for which forms have a field. */
 export interface SearchField {
   readonly name: string;
   readonly label: string;
@@ -27,7 +27,7 @@ export const COUNT_FIELDS = SEARCH_FIELDS.filter(({ name }) => !NOT_COUNTED.incl
 const AMOUNT = { inputmode: 'decimal', pattern: '[0-9]+([.][0-9]+)?', title: 'A number, like 25.00' };
 const RULE_VERSION = { pattern: VERSION_NAME, title: VERSION_FORM };
 
-/** An input for a member of a search. It proposes rules if `RuleNameOptions` stands beside it. */
+/** An input for a parameter of a search. It proposes rules if `RuleNameOptions` stands beside it. */
 export function renderFilterField({ name, label, value }: SearchField, chosen: string | undefined) {
   const input = { name, defaultValue: chosen, maxlength: 256 };
   switch (value) {

@@ -61,7 +61,7 @@ export function onSubmit(take: (values: Record<string, string>) => void) {
   };
 }
 
-/** Leads to another place of the page. `address` is the address after its hash. */
+/** Opens another page of the console. `address` is the part of the address that begins with `#`. */
 export function goTo(address: string) {
   location.hash = address;
 }

@@ -120,8 +120,8 @@ function getDecimals(currency: string) {
 }
 
 /**
- * Formats a number as an amount is written: every digit of `0.00012345`, and no exponent. The last digit or
- * two of a fraction are left out, because they are errors of the sum.
+ * Formats a number as an amount is written: every digit of `0.00012345`, and no exponent. At most 15 digits are
+ * shown, because further digits are rounding errors of a sum.
  */
 function formatNumber(number: number) {
   return number.toLocaleString('en', { useGrouping: false, maximumSignificantDigits: 15 });
@@ -136,10 +136,13 @@ export function shortenDigest(digest: string | null | undefined) {
   return digest === null || digest === undefined ? '–' : digest.slice(0, 12);
 }
 
-/** The form of the name of a version that can be released, for the field of a form. */
+/** The pattern of the name of a version that can be released, for an input. */
 export const RELEASE_NAME = 'p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})';
 
-/** The form of the name of a version or a draft. Tests hold it equal to the form that the service accepts. */
+/**
+ * The pattern of the name of a version or a draft. A test ensures that it is equal to the form that the service
+ * accepts.
+ */
 export const VERSION_NAME = `${RELEASE_NAME}(-[a-z][a-z0-9]{0,15})?`;
 
 /** Whether a version of this name can be released. The name of a draft may have one more word. */
@@ -153,7 +156,7 @@ export const VERSION_FORM = [
   'and digits, like p2.v11-night',
 ].join(' ');
 
-/** Explains why a version cannot have this name. */
+/** Creates the error that says that another version has this name. */
 export function explainTakenName(version: string) {
   return new Error(`${version} exists already; choose another name.`);
 }

@@ -11,7 +11,7 @@ import { toDecisionPath, toDecisionsPath, toOrderDecisionsPath, toPath, toPayerP
 import { renderName } from './name.ts';
 import { VerdictPill } from './verdict.ts';
 
-/** A thing to choose: a place to which it leads, or an action. */
+/** A thing to choose. It leads to a page, or does something. */
 export interface Choice {
   readonly name: string;
   readonly about: Html;
@@ -25,7 +25,7 @@ export interface ChoiceGroup {
   readonly more: boolean;
 }
 
-/** A search while somebody types. */
+/** The present state of a search while somebody types. */
 export interface SearchState {
   readonly groups: readonly ChoiceGroup[];
   readonly isUnderWay: boolean;
@@ -34,7 +34,7 @@ export interface SearchState {
   readonly isRefused: boolean;
 }
 
-/** The pause in ms after the last key. Each search also reads the archive. */
+/** How long, in ms, a search waits after the last key, because each search also reads the archive. */
 const PAUSE_MS = 250;
 
 const CHARACTERS_MIN = 2;
@@ -65,7 +65,7 @@ export function useSearch(session: Session, text: string): SearchState {
       );
     const timer = setTimeout(look, PAUSE_MS);
     return () => {
-      // The service then stops searching, too.
+      // When the request is aborted, the service also stops searching.
       leaving.abort();
       clearTimeout(timer);
     };
@@ -88,7 +88,7 @@ function toSearch(session: Session, text: string, found: FoundRecords) {
   return { groups, words: [hits, describeLook(found)].join(' '), isRefused: false };
 }
 
-/** Ranks a group. A whole name is what a person means, whatever else contains it as a part. */
+/** Ranks a group. If its first name is the whole text, it comes first, because that is the name that a person means. */
 function rankGroup({ choices: [first] }: ChoiceGroup, text: string) {
   return first?.name.toLowerCase() === text.toLowerCase() ? 0 : 1;
 }

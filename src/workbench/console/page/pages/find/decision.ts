@@ -121,7 +121,7 @@ function renderDecisionFigures(decision: Decision) {
 
 const ENTRIES_LOOKED_AT = 500;
 
-/** The outcome of the order, as far as the payer's history is kept. The newest report counts. */
+/** The reported outcomes of the order, newest first, as far as the payer's history is kept. The newest one is valid. */
 function OrderOutcome({ decision: { orderRef, clientIdKey } }: { decision: Decision }) {
   return renderAnswer(
     useAnswer(clientHistoryQuestion(clientIdKey, ENTRIES_LOOKED_AT)),
@@ -144,7 +144,10 @@ function OrderOutcome({ decision: { orderRef, clientIdKey } }: { decision: Decis
   );
 }
 
-/** The answer of another version, on the recorded facts and with the payer's state of that time. */
+/**
+ * A choice of another version, with the answer that it gives on the recorded facts and with the payer's state of that
+ * time.
+ */
 function OtherVersion({ decision }: { decision: Decision }) {
   const folders = useAnswer(RULE_FOLDERS);
   const [version, setVersion] = useState('');

@@ -25,7 +25,7 @@ import { OpenedDecision } from './decision.ts';
 import { FindBox } from './find-box.ts';
 import { PayerDetails } from './payer.ts';
 
-/** The box, and the decisions that match a filter and a time. */
+/** The page with the search box, and with the decisions that match a filter and a time. */
 export function FindPage(props: PageProps) {
   const { session, place } = props;
   const { query: key } = place;
@@ -37,13 +37,13 @@ export function FindPage(props: PageProps) {
     }`;
 }
 
-/** One payer. */
+/** The page about one payer. */
 export function PayerPage({ place: { item }, session }: PageProps) {
   return html`${h(FindBox, { key: item, session, hasFocus: item === '' })}
     ${item !== '' && h(PayerDetails, { key: item, clientIdKey: item, session })}`;
 }
 
-/** One decision. */
+/** The page about one decision. */
 export function DecisionPage({ place: { item }, session }: PageProps) {
   return html`${h(FindBox, { key: item, session, hasFocus: item === '' })}
     ${item !== '' && h(OpenedDecision, { key: item, decisionId: item, session })}`;
@@ -52,8 +52,8 @@ export function DecisionPage({ place: { item }, session }: PageProps) {
 const PAGE_DECISIONS = 100;
 
 /**
- * A first page, the pages after it, and the question that they answer. While the address changes, the list
- * of the previous question may still be kept under the new one.
+ * A list of decisions: the query `key` that it answers, its first page, and the pages after it. While the address
+ * changes, the list of the previous query may still be kept under the new address.
  */
 interface Listed {
   readonly key: string;
@@ -93,7 +93,7 @@ type PagesProps = Pick<Listed, 'first'> & { left: Listed | null; question: URLSe
 function Pages({ first, left, question }: PagesProps) {
   const key = question.toString();
   const [kept, setKept] = useState<Listed>(() => left ?? { key, first, more: [] });
-  // After the first page was requested again, the pages after it no longer fit.
+  // When the first page was requested again, the pages after it no longer fit, so they are dropped.
   const more = kept.first === first ? kept.more : [];
   useEffect(() => lists.set({ key, first, more }), [first, kept]);
   const [error, setError] = useState<ServiceRefusal | null>(null);
@@ -129,7 +129,7 @@ function mergePages(pages: readonly FoundDecisions[]): FoundDecisions {
   const outcomes = pages.flatMap((page) => page.outcomes ?? []);
   const decisions = pages.flatMap((page) => page.decisions);
   const lookedAt = { ...last, decisions: pages.reduce((sum, page) => sum + page.lookedAt.decisions, 0) };
-  // The parts that could not be read for any of the pages, each file once.
+  // The files that could not be read for one of the pages, each listed once.
   const all = pages.flatMap((page) => page.lookedAt.unread ?? []);
   const unread = [...new Map(all.map((one) => [JSON.stringify(one), one])).values()];
   if (unread.length === 0) return { decisions, next, lookedAt, outcomes };
@@ -169,7 +169,7 @@ function renderFound(found: FoundDecisions, isFiltered: boolean) {
   return isFiltered ? `${count(length)} that fit, of ${of}` : `${of.charAt(0).toUpperCase()}${of.slice(1)}`;
 }
 
-/** Whether nothing older is left to look at. */
+/** Whether everything that is kept was searched, apart from what cannot be read now. */
 function isToTheEnd({ next, lookedAt: { complete, upTo, unread } }: FoundDecisions) {
   return complete || ((upTo !== undefined || unread !== undefined) && next === null);
 }
@@ -181,7 +181,7 @@ const UNREAD = {
   tooMany: 'waits to be shipped',
 };
 
-/** Describes the parts that were not looked at, because they were not read yet or cannot be read. */
+/** Describes which decisions were not searched, because they were not read yet or cannot be read. */
 function describeUnread({ upTo, unread = [] }: FoundDecisions['lookedAt']) {
   const parts = unread.map(({ from, to, decisions, why = 'damaged' }) => {
     const span = `from ${formatDateTime(from)} to ${formatDateTime(to)}`;
@@ -212,8 +212,8 @@ function readFilter(query: URLSearchParams): Filter {
 }
 
 /**
- * Returns the filter in the form of the API. If the figures are as of a moment, decisions end at that
- * moment.
+ * Returns the query of the API for a filter and a time. If the page shows what was known at a moment (`asOf`), the
+ * decisions end at that moment.
  */
 function toQuery(filter: Filter, { from, to, asOf }: ShownTime['span']) {
   const end = to ?? (asOf === undefined ? undefined : asOf + 1);
@@ -246,7 +246,7 @@ function renderFilters(filter: Filter, session: Session, words: ShownTime['words
   </form>`;
 }
 
-/** Buttons that save the shown decisions as a file. */
+/** Renders the button that saves the shown decisions as a file. */
 function renderExport({ decisions, outcomes }: FoundDecisions) {
   const rows = decisions.map((decision) => {
     const outcome = findOutcome(decision, outcomes);

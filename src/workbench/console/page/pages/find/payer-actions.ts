@@ -23,8 +23,8 @@ export interface PayerActionProps {
 }
 
 /**
- * Renders a button for each change that the person may make to the payer now. The confirmation asks for
- * the values and says the effect. `wait` is the due wait.
+ * Renders a button for each change that the person may make to the payer now. The confirmation asks for the values
+ * and says the effect. `wait` is the decision whose wait is due.
  */
 export function renderActionButtons(
   { override, binding }: ClientView,
@@ -97,7 +97,7 @@ interface ExportOrEraseProps extends PayerActionProps {
   readonly onErased: (traces: string | null) => void;
 }
 
-/** The two things that a payer may demand: a file with all data, and the erasure. */
+/** Buttons for the two things that a payer may demand: a file with all data, and the erasure. */
 export function ExportOrErase({ clientIdKey, session, propose, onErased: told }: ExportOrEraseProps) {
   const { attempt, isBusy, trouble } = useAttempt();
   const save = () =>

@@ -50,7 +50,9 @@ interface Wait {
   cut: { readonly at: number; readonly why: 'paid' | 'longer' | 'granted' | 'ended' } | null;
 }
 
-/** An entry with the wait that it began and the outcome that it corrects, or the end of a wait. */
+/**
+ * A row of the history: an entry with the wait that it began and the outcome that it corrects, or the end of a wait.
+ */
 type Row =
   | {
       readonly at: number;
@@ -60,7 +62,7 @@ type Row =
     }
   | { readonly at: number; readonly over: Wait };
 
-/** Returns rows, newest first, of entries that are newest first. */
+/** Converts entries to rows. The entries and the rows are newest first. */
 function toRows(entries: readonly HistoryEntry[], now: number): readonly Row[] {
   const rows: Row[] = [];
   const outcomes = new Map<string, OutcomeEntry>();
@@ -98,7 +100,7 @@ function waitOf(entry: HistoryEntry): Wait | null {
   return { at: readMoment(entry.at), end: readMoment(waitUntil), level, requests: [], cut: null };
 }
 
-/** Whether an entry ended the wait that was due. */
+/** Returns whether an entry ended the wait that was due, and notes in `due` when and why. */
 function cutBy(due: Wait, entry: HistoryEntry, next: Wait | null): boolean {
   const why = explainCut(due, entry, next);
   if (why !== null) due.cut = { at: readMoment(entry.at), why };
@@ -143,7 +145,7 @@ export function PayerHistory({ view, changes, session }: PayerHistoryProps) {
         'No entry is kept any more',
         html`The journal keeps the newest million entries of all payers. ${all}`,
       );
-    // Repeats of outcomes are left out. Fewer entries than requested do not mean that there are no more.
+    // The service leaves out repeated outcomes. So fewer entries than requested do not mean that there are no more.
     return html`${h(TimeLine, { entries, mayLook: isAllowed(session, 'decisions') })}
       ${
         !complete &&
@@ -170,7 +172,7 @@ const KINDS = [
   ['waitEnded', 'ended waits'],
 ] as const;
 
-/** All entries on one line. `mayLook` says whether decisions may be opened. */
+/** All entries in one sequence of time. `mayLook` says whether the person may open decisions. */
 function TimeLine({ entries, mayLook }: { entries: readonly HistoryEntry[]; mayLook: boolean }) {
   const rows = useMemo(() => toRows(entries, Date.now()), [entries]);
   const [kind, setKind] = useState('');
@@ -271,7 +273,7 @@ function waitText({ at, end, level, requests, cut }: Wait) {
   return parts.join('; ');
 }
 
-/** Formats short durations, too, because programs ask again within a second. */
+/** Formats a duration, with milliseconds if it is short, because programs ask again within a second. */
 function formatFineDuration(ms: number) {
   return ms < 1000 ? `${ms} ms` : formatDuration(ms);
 }

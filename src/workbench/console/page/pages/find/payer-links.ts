@@ -143,7 +143,10 @@ function describeRefused({ clients, payers, orders, money }: LinkedDevice['refus
   return `${counted(clients, 'payer')}, of whom ${payers} paid ${paid}`;
 }
 
-/** Returns the paying payers whom a list with these clients would refuse, as the service counts them. */
+/**
+ * Returns how many clients a list with these clients would refuse, how many of them paid, and what. The counts are
+ * the same as the service's.
+ */
 function findRefusedBy(clients: readonly LinkedClient[]) {
   const payers = clients.filter(({ orders }) => orders.paid > 0);
   const money: Record<string, number> = {};
@@ -154,7 +157,7 @@ function findRefusedBy(clients: readonly LinkedClient[]) {
   return { clients: clients.length, payers: payers.length, orders, money };
 }
 
-/** Puts the chosen payers on a list. First shows which paying payers that would refuse. */
+/** Puts the chosen payers on a list, after it has shown which paying payers the list would refuse. */
 function Block({
   chosen,
   propose,

@@ -79,7 +79,7 @@ function isGrant({ verdict }: Expected) {
 }
 
 /**
- * Describes the status. While a wait is due, the headline assumes that the payer asks again only after the
+ * Describes the payer's status. While a wait is due, the headline assumes that the payer asks again only after the
  * wait.
  */
 function describeStatus(view: ClientView, at: number): Status {
@@ -148,7 +148,7 @@ function formatWait({ waitSeconds = 0 }: Expected) {
   return waitSeconds === 0 ? '' : formatDuration(waitSeconds * 1000);
 }
 
-/** Formats a moment. The clock alone is enough if the moment is today. */
+/** Formats a moment, without the date if it is today. */
 function formatMoment(moment: number, now: number) {
   return formatDay(moment) === formatDay(now) ? formatClock(moment) : formatDateTime(moment);
 }

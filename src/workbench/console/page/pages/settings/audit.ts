@@ -28,8 +28,8 @@ type Entry = Found['entries'][number];
 type Fault = Found['unreadable'][number];
 
 /**
- * The operations of people who may decide about proposals, and of those who may make proposals and see what
- * became of them.
+ * The operations of which one is enough to see proposals. People who have one of them may decide about proposals or
+ * make some.
  */
 export const PROPOSERS = ['approve', 'operate', 'clients', 'keys'] as const;
 
@@ -39,7 +39,7 @@ export function AuditPage({ place: { query }, session }: PageProps) {
     ${isAllowed(session, 'audit') && html`${renderFilter(query)}${h(Entries, { query })}${h(Chain, {})}`}`;
 }
 
-/** The entries, newest first, and whether they were changed since they were written. */
+/** The entries, newest first, and the faults of entries that cannot be read. */
 function Entries({ query }: { query: URLSearchParams }) {
   const [lacking, setLacking] = useState<readonly Fault[]>([]);
   const all = async () => {
@@ -152,13 +152,10 @@ function formatState(state: unknown) {
   return state === null ? 'nothing' : formatValue(state).replace(/^\((.*)\)$/s, '$1');
 }
 
-/**
- * Matches a moment. A value without a schema is recognised by its form, because no other text is written in
- * the form of a moment.
- */
+/** Matches a moment. The values have no schema, so a moment is recognised by its form, which no other text has. */
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** Members whose values are names from elsewhere. All other texts are words of the service or of people. */
+/** The members whose values are names that callers chose. All other texts are words of the service or of people. */
 const NAMED: ReadonlySet<string> = new Set(['value', 'requisiteRef', 'acceptorKeys', 'method']);
 
 function formatValue(value: unknown, member = ''): string {

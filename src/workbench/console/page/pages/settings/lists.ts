@@ -139,7 +139,8 @@ interface EntriesProps {
   after: string | null;
   found: ListEntries;
   /**
-   * The searched value. It is not part of the address, because only an HMAC of payers and devices is kept.
+   * The searched value. It is not put into the address of the page, because of payers and devices the service keeps
+   * only an HMAC.
    */
   value: string;
   find: (value: string) => void;
@@ -181,7 +182,7 @@ function Entries({ name, after, found, value, find, propose }: EntriesProps) {
   </section>`;
 }
 
-/** An address without an entry of its own, in a range that has one. */
+/** Shows that an IP address has no entry of its own, but lies in a range that has one. */
 function renderCovered(value: string, range: ListEntry, cells: (one: ListEntry) => readonly Html[]) {
   return html`<p role="status">The entry <b>${range.value}</b> covers ${renderName(value)}.</p>
     ${renderTable({ name: 'The entry that covers it', columns: COLUMNS, kind: 'in-lines' }, [range], cells)}`;
@@ -232,7 +233,7 @@ const ATTRIBUTE_FIELD = {
   maxlength: 64,
 };
 
-/** The form that makes a list. The form says which kind of entries the list holds. */
+/** The form that makes a list. It asks which kind of entries the list holds. */
 function MakeForm({ name, done }: { name: string; done: () => void }) {
   const { attempt, trouble } = useAttempt();
   const [kind, setKind] = useState('client');
@@ -307,8 +308,8 @@ interface PastedLine {
 }
 
 /**
- * Converts a pasted line to a line of the API. `given` has the members for values without members of their
- * own. Throws an error that says what is wrong with a line of a saved list.
+ * Converts a pasted line to a line of the API. `given` has the reason and the end for lines that have none. Throws an
+ * error that says what is wrong with a line of a saved list.
  */
 function toEntryLine(pasted: PastedLine, given: object) {
   const text = pasted.text.trim();

@@ -58,7 +58,7 @@ function renderPart(title: string, content: Html) {
   return html`<div><dt>${title}</dt><dd>${content}</dd></div>`;
 }
 
-/** A version that lies in RULES_DIR. */
+/** What an approver sees of a version that lies in RULES_DIR. */
 function ProposedVersion({ before, after, session }: Versions & { readonly session: Session }) {
   const folder = useAnswer(ruleFolderQuestion(after));
   return html`<dl class="evidence">
@@ -79,7 +79,7 @@ function ProposedVersion({ before, after, session }: Versions & { readonly sessi
   </dl>`;
 }
 
-/** The proposed draft of a platform as it would be released. No folder has it yet. */
+/** What an approver sees of a platform's draft as it would be released. No folder has it yet. */
 function DraftAsReleased({ platform, before, after }: Versions & { readonly platform: string }) {
   return renderAnswer(useAnswer(proposedDraftAsReleasedQuestion(after, platform)), (draft) =>
     h(CheckedAsReleased, { key: draft.revision, draft, before }),
@@ -132,7 +132,10 @@ function renderCasesInShort(coverage: OpenedRuleFolder['coverage']) {
     ${' '}${conditions.total} conditions were seen both true and false.`;
 }
 
-/** The figures of a version beside the active one. */
+/**
+ * What a version on trial does: its share of the clients, or how often its verdicts differ from those of the active
+ * version.
+ */
 function TrialInShort({ version }: { readonly version: string }) {
   return renderAnswer(useAnswer(ROLLOUT_STATUS), ({ rollout, trials }) => {
     const candidate = rollout?.candidates.find((one) => one.version === version);

@@ -31,7 +31,7 @@ export interface FileRemark {
 
 interface EditorParts {
   readonly onChange: (path: string, text: string) => void;
-  /** Hears which fact the cursor is on; null: on none. */
+  /** Receives the fact that the cursor is on, or null if it is on none. */
   readonly onFact: (fact: ExplainedFact | null) => void;
   readonly names: DraftNames;
 }
@@ -107,7 +107,7 @@ export class CodeEditor {
 
   #stateOf(path: string, text: string) {
     const { onChange, names } = this.#parts;
-    // Cases and lists are written in other words.
+    // Files of cases and lists do not ask for facts, so nothing is completed in them.
     const isOfRules = !/^(?:cases|lists)\//.test(path);
     return EditorState.create({
       doc: text,
@@ -168,7 +168,7 @@ function toPosition(doc: Text, { line, column }: FileRemark['at']) {
   return Math.min(from + column - 1, to);
 }
 
-/** The page's colours, which reach into the shadow root as variables. */
+/** The page's colours. The shadow root gets them as CSS variables. */
 const theme = EditorView.theme({
   '&': { color: 'var(--ink)', backgroundColor: 'var(--card)', height: '100%' },
   // The frame around the editor shows the focus.

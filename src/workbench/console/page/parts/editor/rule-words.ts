@@ -11,13 +11,13 @@ import type { RuleWords } from '#workbench/console/bundle.ts';
 /** JSON that the bundler puts in, so that the page has the words of the service that it belongs to. */
 declare const RULE_WORDS: string;
 
-/** A fact that rules may ask for, as analysts look it up. */
+/** A fact that rules may ask for, with its explanation for analysts. */
 export type ExplainedFact = RuleWords['facts'][number];
 
 /** Names that only this draft and its platform have. */
 export interface DraftNames {
   readonly files: () => Readonly<Record<string, string>>;
-  /** The shared lists that may be seen. */
+  /** The names of the shared lists that the person may see. */
   readonly sharedLists: () => readonly string[];
 }
 
@@ -42,7 +42,7 @@ const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_
 
 const WINDOWS = ['10m', '30m', '1h', '6h', '24h', '7d', '30d'];
 
-/** What may stand behind a member like `fact:`. */
+/** Lists what may stand after a member like `fact:`. Returns null for a member that is not completed. */
 function listValuesOf(member: string, line: string, names: DraftNames): readonly Completion[] | null {
   const asked = FACTS.get(/\bfact["']?:\s*["']?(\w+)/.exec(line)?.[1] ?? '');
   switch (member) {
@@ -74,12 +74,12 @@ function listOptions(labels: readonly string[], type: string, detail?: string): 
   return labels.map((label) => ({ label, type, ...(detail !== undefined && { detail }) }));
 }
 
-/** Keeps the editor from sorting the options by their letters. */
+/** Keeps the editor from sorting the options alphabetically. */
 function sortAsListed(options: readonly Completion[]): readonly Completion[] {
   return options.map((option, index) => ({ ...option, boost: options.length - index }));
 }
 
-/** The usual windows that are not longer than the fact counts. */
+/** Lists the usual windows that are not longer than the longest window of the fact. */
 function listWindows(fact: ExplainedFact | undefined): readonly string[] {
   const longest = fact?.notes.map((note) => /^up to (\S+)$/.exec(note)?.[1]).find(Boolean);
   if (longest === undefined) return WINDOWS;
@@ -94,14 +94,17 @@ function listOwnLists(files: Readonly<Record<string, string>>): readonly string[
   return Object.keys(files).flatMap((path) => /^lists\/(.+)\.yaml$/.exec(path)?.[1] ?? []);
 }
 
-/** The values of a fact that are words, like those of `clientGroup`. */
+/** Lists the values of a fact that are words, like those of `clientGroup`. */
 function listWordsOf(fact: ExplainedFact | undefined): readonly string[] {
   const values = fact?.values ?? '';
   if (values === 'true or false') return ['true', 'false'];
   return values.match(/\b[A-Z][A-Z_]+\b/g) ?? [];
 }
 
-/** Completes what a member of a rule may have, from the words of the service and of the draft. */
+/**
+ * Creates a function for the editor that completes the values of a rule's members with words of the service and of
+ * the draft.
+ */
 export function createCompletionSource(names: DraftNames) {
   return ({ state, pos, explicit }: CompletionContext): CompletionResult | null => {
     const line = state.doc.lineAt(pos);
@@ -109,7 +112,7 @@ export function createCompletionSource(names: DraftNames) {
     const [, member = '', typed = ''] = /\b([a-z]\w*)["']?:\s*["']?([\w-]*)$/i.exec(before) ?? [];
     const options = listValuesOf(member, line.text, names);
     if (options !== null) {
-      // A whole word needs no list, which would take the Enter that ends its line.
+      // For a whole word no list is shown, because it would take the Enter that is to end the line.
       const isWhole = (word: string) => options.some(({ label }) => label === word);
       if (isWhole(typed) && !explicit) return null;
       return {
@@ -124,7 +127,7 @@ export function createCompletionSource(names: DraftNames) {
   };
 }
 
-/** The fact that a rule asks for at a place of the text, with where it stands. */
+/** Finds the fact that a rule asks for at an offset of the text, and the offsets at which its name begins and ends. */
 export function findFactAt(state: EditorState, at: number) {
   const word = state.wordAt(at);
   if (word === null) return null;
@@ -134,7 +137,7 @@ export function findFactAt(state: EditorState, at: number) {
   return fact !== undefined && isAsked ? { fact, from: word.from, to: word.to } : null;
 }
 
-/** Explains the fact that the pointer is on. */
+/** Shows a tooltip that explains the fact that the pointer is on. */
 export const explainAtPointer: Extension = hoverTooltip((view, at) => {
   const found = findFactAt(view.state, at);
   if (found === null) return null;
@@ -165,6 +168,6 @@ export const completionTheme: Extension = EditorView.theme({
     color: 'var(--ink)',
   },
   '.cm-completionDetail': { color: 'var(--ink-faint)' },
-  // Beside the list is no room; once a fact is chosen, its meaning stands below the editor.
+  // On a narrow screen there is no room beside the list. Once a fact is chosen, its meaning stands below the editor.
   '@media (max-width: 600px)': { '.cm-tooltip.cm-completionInfo': { display: 'none' } },
 });
