@@ -30,11 +30,6 @@ import type {
 import { DRAFTS, EVIDENCE, EVIDENCE_JOBS, RULE_FOLDERS } from '#workbench/console/page/questions.ts';
 import { renderRulesOnOutcomes } from './rule-results.ts';
 
-/**
- * The page of results of a version. The address says which question about recorded decisions is asked, and the page
- * shows its kept answer. Nothing is computed before somebody asks for it, because one job runs at a time.
- */
-
 type AskedQuestion = EvidenceJobList['questions'][number];
 
 type Option = AskedQuestion['options'][number];
@@ -48,6 +43,10 @@ const [FOLLOW_MS, LOOK_MS] = [5_000, 60_000];
  */
 type JobResult = Presentation | RulesReport;
 
+/**
+ * The page of results of a version. The address says which question about recorded decisions is asked, and the page
+ * shows its kept answer. Nothing is computed before somebody asks for it, because one job runs at a time.
+ */
 export function ResultsPage({ place: { version, query }, time }: PageProps) {
   const late = useAnswer(EVIDENCE_JOBS, ({ jobs }) => (jobs.some(isUnderWay) ? FOLLOW_MS : LOOK_MS));
   const choose = (kind: string) => goTo(toVersionPath(version, 'results', { ...time.words, kind }));

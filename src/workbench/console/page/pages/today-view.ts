@@ -7,11 +7,7 @@ import { toDecisionsPath } from '#workbench/console/page/parts/links.ts';
 import { formatMinuteWord, type ShownTime } from '#workbench/console/page/parts/time-span.ts';
 import { type ExplorationAnswer, explorationQuestion } from '#workbench/console/page/questions.ts';
 
-/**
- * The view of the page Today that the address asks for: a time, the counted figure, and the property by which it is
- * split.
- */
-
+/** The counts of decisions as the service answers them: by slots of time, and split by one property. */
 export type Exploration = ExplorationAnswer['exploration'];
 
 /** The properties by which decisions are split, in the sequence in which the page lists them. */
@@ -31,6 +27,10 @@ export const FILTER_NAMES = COUNT_FIELDS.map(({ name }) => name);
 export const DAY_MS = 86_400_000;
 export const WEEK_MS = 7 * DAY_MS;
 
+/**
+ * The view of the page Today that the address asks for: a time, the counted figure, and the property by which it is
+ * split.
+ */
 export interface TodayView {
   readonly query: URLSearchParams;
   readonly time: ShownTime;
