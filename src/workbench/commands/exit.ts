@@ -12,13 +12,13 @@ export function toExitCode({ exitCode }: CommanderError): number {
   return exitCode === 0 ? EXIT_CODES.fine : EXIT_CODES.usage;
 }
 
-/** The thing that the command names has faults. The message lists them all. */
+/** The error of a command that found faults in the thing that it names. The message lists them all. */
 export class FindingsError extends NamedError {}
 
-/** The thing that the command names does not exist. */
+/** The error of a command that names a thing that does not exist. */
 export class NothingFoundError extends FindingsError {}
 
-/** The present state does not allow the change. Nothing was changed. */
+/** The error of a command whose change the present state does not allow. Nothing was changed. */
 export class CommandRefusedError extends NamedError {}
 
 /** Whether the operating system refused a call, in most cases about a file or a folder. */
@@ -26,5 +26,5 @@ export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error;
 }
 
-/** The command was called wrongly. The message says what is allowed. */
+/** The error of a command that was called wrongly. The message says what is allowed. */
 export class UsageError extends NamedError {}

@@ -16,7 +16,7 @@ interface ReadLog<Page extends LogPage> {
   readonly read: (after: string | null) => Promise<Page>;
   /** The cursor after which reading begins. Null begins with the oldest entry that is kept. */
   readonly after: string | null;
-  /** Whether to wait for new entries after the last one. */
+  /** Whether to wait for new entries when the last one was read. */
   readonly follow: boolean;
   readonly stop: AbortSignal;
 }

@@ -33,7 +33,7 @@ const PLATFORM_OPTIONS = {
     text: 'the platform; "*" for the whole installation',
     isRequired: true,
   },
-  /** The whole installation unless a platform is named. */
+  /** A platform that may be named. Without it, the command is about all platforms that have a key. */
   'of all with keys': {
     flags: '--platform <name>',
     text: 'only this platform; without it all platforms that have a key',
@@ -98,13 +98,13 @@ export interface OperationCommand<Told> {
     options: CommandOptions,
     given: Readonly<Record<string, unknown>>,
   ) => Readonly<Record<string, unknown>>;
-  /** Runs the command, if it does something other than to call the operation once, or page by page. */
+  /** Runs a command that does something other than call the operation once, or page by page. */
   readonly run?: (asking: CommandContext, given: Readonly<Record<string, unknown>>) => Promise<Told>;
   /** Formats the answer for people. An empty text is not printed. */
   readonly text: (told: Told, asking: CommandContext) => string;
   /**
-   * Returns what --json prints. Without this member, --json prints the answer, and only the items of an answer that
-   * is a list.
+   * Returns what --json prints. Without this member, --json prints the answer, or only the items if the answer is a
+   * list.
    */
   readonly json?: (told: Told, asking: CommandContext) => unknown;
   readonly jsonHelp?: string;
@@ -136,7 +136,8 @@ export function addOperationCommand<Told>(group: Command, declared: OperationCom
   command.option('--json', declared.jsonHelp ?? 'print one JSON object');
   command.action(async (...given: readonly unknown[]) => {
     const taken: CommandOptions = {
-      // A command in between may have the same option, as `audit` has --json.
+      // The options of the parent command are included, because commander gives it those that both declare, like
+      // --json of `audit`.
       ...command.optsWithGlobals(),
       ...Object.fromEntries(words.map(({ name }, index) => [name, given[index]])),
     };

@@ -198,7 +198,7 @@ export function parseNumber(text: string, shown: string, given: object): number 
   throw new UsageError(`${shown} must be ${[what, bounds].join(' ').trim()}, not "${text}"`);
 }
 
-/** Returns the schema that a value has when it is not null. */
+/** Returns the schema of a nullable value for when it is not null. */
 function removeNull(schema: object): object {
   const choices: readonly unknown[] = 'anyOf' in schema && Array.isArray(schema.anyOf) ? schema.anyOf : [];
   return choices.find((one) => isJsonObject(one) && one['type'] !== 'null') ?? schema;

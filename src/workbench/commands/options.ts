@@ -23,8 +23,8 @@ export function parseListOwner(text: string): PlatformName {
 }
 
 /**
- * Converts a time that a person wrote to epoch ms. A day without a time means its beginning in UTC. Returns null for
- * undefined. Throws UsageError if the text is not a time, or has no time zone.
+ * Converts a time that a person wrote to epoch ms. A date alone means the beginning of that day in UTC. Returns null
+ * for undefined. Throws UsageError if the text is not a time, or has no time zone.
  */
 export function parseTime(text: string | undefined, option: string): number | null {
   if (text === undefined) return null;
@@ -67,7 +67,7 @@ export function parseReason(text: string): string {
   throw new UsageError(`--reason must say why, in 1 to ${REASON_CHARS_MAX} characters`);
 }
 
-/** Returns an option's name for a name of the interface: `as-of` for `asOf`. */
+/** Converts the name of a parameter to the name of an option: `as-of` for `asOf`. */
 export function toOptionFlag(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -64,7 +64,7 @@ function forTerminal(text: string, stream: NodeJS.WriteStream): string {
   ).replace(/[\uFDD0-\uFDD4]/g, '');
 }
 
-/** How the columns of a table are aligned. All others are aligned at the left. */
+/** The alignment of a table. Columns that are not named here are aligned at the left. */
 interface TableForm {
   /** The indexes of the columns that are aligned at the right: those of numbers. */
   readonly right?: readonly number[];

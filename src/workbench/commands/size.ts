@@ -3,9 +3,9 @@ import { RETENTION } from '#state/retention.ts';
 import { formatTable, print } from './print.ts';
 
 /**
- * The cost of a verdict, its Idempotency-Key, a score and an outcome: CPU in us of one core, everything else in
- * bytes. Measured by `node scripts/memory.ts` and `npm run bench -- --parts cost,archive` on the machine that
- * scripts/bench/README.md names.
+ * The cost of a verdict, its Idempotency-Key, a score and an outcome: CPU in microseconds of one core, and everything
+ * else in bytes. They were measured by `node scripts/memory.ts` and `npm run bench -- --parts cost,archive` on the
+ * machine that scripts/bench/README.md names.
  */
 const EACH = {
   /** CPU of the processes that answer, on a machine with no other load. Scores and outcomes were not measured apart. */
@@ -28,8 +28,8 @@ const EACH = {
 const STATE = { bare: 163, order: 13.2, ordersMax: 64, asked: 240 };
 
 /**
- * Bytes that a thing takes in Redis while it is kept, with its share of the tables that hold the keys. `notes` are
- * the notes of a payer with two devices.
+ * Bytes that a thing takes in Redis while it is kept, with its share of Redis's tables of keys. `notes` are the notes
+ * of a payer with two devices.
  */
 const KEPT = { notes: 195, order: 40, answer: 26, device: 288, decision: 348, idempotencyKey: 111 };
 
@@ -58,7 +58,7 @@ const EVEN_MASTERS = [1, 3, 6, 8, 12, 32, 64];
 
 /**
  * The share of the cores that is busy at the peak. Half stay idle, so that answers stay fast and one of two nodes may
- * fail. It also holds for shipping, because a shipper that is behind rests as long as it works.
+ * fail. The same share holds for shipping, because a shipper that is behind rests as long as it works.
  */
 const BUSY_SHARE = 0.5;
 
@@ -172,7 +172,7 @@ function computeNeeds(load: Load & { readonly payers: number }): readonly Need[]
  * exponentially around its mean. Real payers differ even more. If all payers were equal, all would fill their states.
  */
 
-/** Returns the share of payers who come at all, given the mean number of times. */
+/** Returns the share of payers who come at least once, for the mean number of times that a payer comes. */
 function computeSeenShare(mean: number): number {
   return mean / (1 + mean);
 }
@@ -190,8 +190,8 @@ function computeRememberedOrders(meanOrders: number): number {
 }
 
 /**
- * Returns the share of new orders that displace an older one in a state. These are orders of payers who have had more
- * than a state remembers.
+ * Returns the share of new orders that displace an older one in a state. They belong to payers who have had more
+ * orders than a state remembers.
  */
 function computeDisplacedShare(meanOrders: number): number {
   const full = STATE.ordersMax / meanOrders;

@@ -11,7 +11,7 @@ import { formatTable } from '#workbench/commands/print.ts';
 import { type FollowReport, formatNodeName, type RolloutStatus } from '#workbench/rollout/change-rollout.ts';
 import type { TrialView } from '#workbench/rollout/trial-view.ts';
 
-/** The status of the rollout as an operation answers it: with moments as texts. */
+/** The status of the rollout as an operation answers it, with moments as texts. */
 export type RolloutStatusAnswer = WithMomentsAsText<RolloutStatus>;
 export type FollowingAnswer = WithMomentsAsText<FollowReport>;
 type ToldNode = WithMomentsAsText<NodeView>;

@@ -163,7 +163,7 @@ const SECRET = 'The key is shown only now, and let in then:';
 
 const ASK_AGAIN = 'ask-again';
 
-/** Requests everything again that the page shows. */
+/** Requests again all answers that the page shows. */
 export function reloadAnswers() {
   dispatchEvent(new Event(ASK_AGAIN));
 }

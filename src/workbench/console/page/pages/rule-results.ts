@@ -217,7 +217,7 @@ const HEIGHT = 22;
 const STEP = 4;
 
 /**
- * Renders the orders of each day or week as small columns of paid, unpaid and unknown. An open rule has
+ * Renders the orders of each day or week as small columns of paid, unpaid and unknown. A rule that is opened shows
  * figures as well.
  */
 function renderTrend(slices: NonNullable<RuleReport['by']>) {

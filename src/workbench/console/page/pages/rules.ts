@@ -150,7 +150,7 @@ export function VersionPage(props: PageProps) {
   });
 }
 
-/** The present state of a rule set: its problems, or its ladder and its cases, and its files. */
+/** A rule set that cannot be edited: its problems and files, and if it has no problems its ladder and cases. */
 function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' | 'session'>) {
   const answer = useAnswer(ruleFolderQuestion(version));
   const report = useKeptReport(version, session);

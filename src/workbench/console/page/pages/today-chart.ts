@@ -107,7 +107,7 @@ function Controls({ view, attributes, session }: Pick<ExploredProps, 'view' | 'a
     ${h(FoldedFilters, { query, session })}`;
 }
 
-/** The filters, folded. They request nothing before somebody opens them. */
+/** The filters, which are hidden at first. They request nothing before somebody opens them. */
 function FoldedFilters({ query, session }: { query: URLSearchParams; session: Session }) {
   const [isOpen, setIsOpen] = useState(false);
   const toggle = (event: { currentTarget: HTMLDetailsElement }) => setIsOpen(event.currentTarget.open);

@@ -72,8 +72,8 @@ function renderShadowDifferences({ shadow }: TrialCounts, active: string, candid
 }
 
 /**
- * Merges differences that leave the group unchanged and are otherwise the same. The one row shows the count of each
- * group.
+ * Merges differences that leave the group unchanged and are otherwise the same. The merged row shows the count of
+ * each group.
  */
 function mergeByGroup(differences: readonly Difference[]) {
   const rows = Map.groupBy(differences.map(splitOffGroup), ({ change }) => change);
