@@ -70,10 +70,7 @@ function countHelpColumns(): number {
   return Math.min(process.stdout.columns ?? HELP_COLUMNS_MAX, HELP_COLUMNS_MAX);
 }
 
-/**
- * Moves ids of decisions to the end, after `--`. An id may begin with "-", and would otherwise be taken for an
- * option.
- */
+/** Moves ids of decisions to the end, after `--`. An id may begin with "-", and would otherwise look like an option. */
 function moveDecisionIdsLast(args: readonly string[]): readonly string[] {
   const isId = (arg: string) => arg.startsWith('-') && parseDecisionId(arg) !== null;
   const ids = args.filter(isId);

@@ -20,8 +20,8 @@ export function followSession(session: Session | null) {
 }
 
 /**
- * Answers that were requested before the page's program was loaded, by path. Each is used once, and only for the page
- * that was opened first.
+ * Answers that were requested before the page's program was loaded, by path. Each is used once, and only
+ * for the page that was opened first.
  */
 let ahead = new Map<string, Promise<Response>>();
 
@@ -44,7 +44,9 @@ export function getTypingPerson() {
   return typist;
 }
 
-/** How long to wait before the service is asked again. A service that is started again takes a few seconds. */
+/**
+ * How long to wait before the service is asked again. A service that is started again takes a few seconds.
+ */
 const UNREACHABLE_RETRY_SECONDS = 5;
 
 /** The present state of a request: its answer, its error, and a function that requests the answer again. */
@@ -71,8 +73,8 @@ export class ServiceRefusal extends Error {
 }
 
 /**
- * Sends a request of the person who is signed in. Throws ServiceRefusal if the service refuses, cannot be reached, or
- * only makes a proposal. A `body` that is a text consists of lines of JSON.
+ * Sends a request of the person who is signed in. Throws ServiceRefusal if the service refuses, cannot be
+ * reached, or only makes a proposal. A `body` that is a text consists of lines of JSON.
  */
 export async function askService<T>(
   method: Method,
@@ -83,7 +85,10 @@ export async function askService<T>(
   return (await sendWithCredentials(method, question, body, signal)).value;
 }
 
-/** Returns the text of the answer to a GET, to be saved as a file. Throws ServiceRefusal as `askService` does. */
+/**
+ * Returns the text of the answer to a GET, to be saved as a file. Throws ServiceRefusal as `askService`
+ * does.
+ */
 export async function askServiceForText(question: Question<unknown>): Promise<string> {
   return (await sendWithCredentials('GET', question)).text;
 }
@@ -172,10 +177,11 @@ export function reloadAnswers() {
 const LOST_MS = 30_000;
 
 /**
- * Requests an answer by GET, and returns its present state. The answer is requested again when the path changes, on
- * `reload`, and every `every` ms, which may be computed from the last answer. While a request is under way, none is
- * sent because of `every`, because an answer that always comes late would never be shown. If the question is null,
- * nothing is requested. The last answer stays visible while the service does not answer.
+ * Requests an answer by GET, and returns its present state. The answer is requested again when the path
+ * changes, on `reload`, and every `every` ms, which may be computed from the last answer. While a request
+ * is under way, none is sent because of `every`, because an answer that always comes late would never be
+ * shown. If the question is null, nothing is requested. The last answer stays visible while the service
+ * does not answer.
  */
 export function useAnswer<T>(
   question: Question<T> | null,
@@ -227,7 +233,9 @@ function startUnanswered<T>(_question: Question<T> | null): {
   return { path: null, data: null, error: null };
 }
 
-/** Calls `again` at the time that the service gave with its refusal, and when somebody has signed in again. */
+/**
+ * Calls `again` at the time that the service gave with its refusal, and when somebody has signed in again.
+ */
 export function useRetry(error: ServiceRefusal | null, again: () => void) {
   useEffect(() => {
     if (error === null) return undefined;

@@ -230,8 +230,8 @@ const tops: VisitCache<number> = new VisitCache();
 function usePlace() {
   const [place, setPlace] = useState(readPlace);
   useEffect(() => {
-    // While the address is the same, the place stays the same object. Otherwise the page would begin anew and lose
-    // typed text.
+    // While the address is the same, the place stays the same object. Otherwise the page would begin anew
+    // and lose typed text.
     const follow = () => setPlace((shown) => (shown.hash === location.hash ? shown : readPlace()));
     // The address may have changed between the first read and now.
     follow();
@@ -247,8 +247,8 @@ function readPlace() {
 }
 
 /**
- * Scrolls to where the page was left, as soon as it is long enough again. If the reader scrolls, clicks or types
- * before, it stays where it is.
+ * Scrolls to where the page was left, as soon as it is long enough again. If the reader scrolls, clicks or
+ * types before, it stays where it is.
  */
 function restoreScroll(top: number) {
   if (top === 0) return undefined;
@@ -269,8 +269,8 @@ interface PlacePartsProps {
 }
 
 /**
- * Links to the pages of the place that is shown. If a version is shown, these are the pages about that version, and
- * otherwise the pages about all versions.
+ * Links to the pages of the place that is shown. If a version is shown, these are the pages about that
+ * version, and otherwise the pages about all versions.
  */
 function PlaceParts({ places, current, place: { version, query } }: PlacePartsProps) {
   const here = places.find(({ pages }) => pages.some((one) => one === current));

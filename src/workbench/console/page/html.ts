@@ -17,8 +17,8 @@ export type Html = ComponentChildren;
 export const html = htm.bind(element);
 
 /**
- * Creates an element of a component. Here the compiler checks the component's properties, which it cannot do in a
- * template.
+ * Creates an element of a component. Here the compiler checks the component's properties, which it cannot
+ * do in a template.
  */
 export function h<Props>(
   component: (props: Props) => Html,

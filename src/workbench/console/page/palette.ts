@@ -115,8 +115,8 @@ function listActions(session: Session): readonly Choice[] {
 }
 
 /**
- * The largest number of commands that a group lists. They do not fill the dialog, so that the search results stay
- * visible below them.
+ * The largest number of commands that a group lists. They do not fill the dialog, so that the search
+ * results stay visible below them.
  */
 const FITTING_MAX = 8;
 

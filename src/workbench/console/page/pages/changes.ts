@@ -12,8 +12,8 @@ import { keptDraftQuestion, RULE_FOLDERS, ruleDiffQuestion } from '#workbench/co
 const FOLLOWED_EVERY_MS = 3000;
 
 /**
- * The differences between a version and another one, and payers to whom the two give different answers. The version
- * may be a draft.
+ * The differences between a version and another one, and payers to whom the two give different answers.
+ * The version may be a draft.
  */
 export function ChangesPage({ place: { version, query }, session }: PageProps) {
   const folders = useAnswer(RULE_FOLDERS);

@@ -29,8 +29,8 @@ interface DraftProps {
 
 /** The page on which a person edits, checks and releases a draft. */
 export function DraftPage({ version, isKept, ...props }: DraftProps) {
-  // When somebody types into a version that only RULES_DIR has, it becomes a stored draft. The page then goes on as
-  // it began.
+  // When somebody types into a version that only RULES_DIR has, it becomes a stored draft. The page then
+  // goes on as it began.
   const [wasKept] = useState(isKept);
   const draft = useAnswer(wasKept ? keptDraftQuestion(version) : null);
   const folder = useAnswer(wasKept ? null : ruleFolderQuestion(version));

@@ -34,18 +34,22 @@ type AskedQuestion = EvidenceJobList['questions'][number];
 
 type Option = AskedQuestion['options'][number];
 
-/** How often the page asks for jobs: while a job is under way, and otherwise, because others may start jobs. */
+/**
+ * How often the page asks for jobs: while a job is under way, and otherwise, because others may start
+ * jobs.
+ */
 const [FOLLOW_MS, LOOK_MS] = [5_000, 60_000];
 
 /**
- * The result of a job. The report on rules has more members than others, because the page draws it in a way of its
- * own.
+ * The result of a job. The report on rules has more members than others, because the page draws it in a
+ * way of its own.
  */
 type JobResult = Presentation | RulesReport;
 
 /**
- * The page of results of a version. The address says which question about recorded decisions is asked, and the page
- * shows its kept answer. Nothing is computed before somebody asks for it, because one job runs at a time.
+ * The page of results of a version. The address says which question about recorded decisions is asked, and
+ * the page shows its kept answer. Nothing is computed before somebody asks for it, because one job runs at
+ * a time.
  */
 export function ResultsPage({ place: { version, query }, time }: PageProps) {
   const late = useAnswer(EVIDENCE_JOBS, ({ jobs }) => (jobs.some(isUnderWay) ? FOLLOW_MS : LOOK_MS));
@@ -61,7 +65,9 @@ export function ResultsPage({ place: { version, query }, time }: PageProps) {
   });
 }
 
-/** The largest number of fields that are shown without a click. More would push the results off the screen. */
+/**
+ * The largest number of fields that are shown without a click. More would push the results off the screen.
+ */
 const OPEN_FIELDS_MAX = 3;
 
 interface OneQuestionProps {
@@ -153,8 +159,8 @@ function describeJob({ from, to, askedAt, askedBy }: EvidenceJob) {
 }
 
 /**
- * Finds the newest job that asked the same question about the same time, or otherwise the newest finished one about
- * another time.
+ * Finds the newest job that asked the same question about the same time, or otherwise the newest finished
+ * one about another time.
  */
 function findKeptJob({ from, to, asOf, ...asked }: JobBody, jobs: EvidenceJobList['jobs']) {
   const same = jobs.filter((job) => job.state !== 'failed' && formatOptions(job) === formatOptions(asked));

@@ -30,8 +30,8 @@ export const PLAN_ACTIONS: Readonly<Record<PlanMode, string>> = {
 };
 
 /**
- * Creates the confirmation that says exactly what the change will do. `mayReturn` says that the version was active
- * before, so that one person may activate it without approval in an emergency.
+ * Creates the confirmation that says exactly what the change will do. `mayReturn` says that the version
+ * was active before, so that one person may activate it without approval in an emergency.
  */
 export function createPlanConfirmation(
   plan: RolloutPlan,

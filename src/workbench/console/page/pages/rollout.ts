@@ -47,13 +47,14 @@ interface Changing extends Pick<RolloutStatus, 'previous'> {
 }
 
 /**
- * How often the page asks for the rollout: while a version is on trial, and otherwise, because others may change it.
+ * How often the page asks for the rollout: while a version is on trial, and otherwise, because others may
+ * change it.
  */
 const [TRIAL_MS, STILL_MS] = [5_000, 60_000];
 
 /**
- * A card for each version that decides or is on trial, with buttons that take it back, and a form that rolls out
- * another version.
+ * A card for each version that decides or is on trial, with buttons that take it back, and a form that
+ * rolls out another version.
  */
 export function RolloutsPage({ session }: PageProps) {
   const status = useAnswer(ROLLOUT_STATUS, ({ rollout }) =>
@@ -178,8 +179,8 @@ function describeHarm(points: number, guardPoints: number) {
 type RuleFolder = RuleFolderList['versions'][number];
 
 /**
- * The form that rolls out a version. It begins anew with each revision, because the choices were meant for the
- * rollout at that revision.
+ * The form that rolls out a version. It begins anew with each revision, because the choices were meant for
+ * the rollout at that revision.
  */
 function BringIn({ rollout, session, propose }: Changing) {
   const folders = useAnswer(RULE_FOLDERS);

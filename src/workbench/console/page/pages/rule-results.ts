@@ -69,8 +69,8 @@ function formatRange(share: RulesReport['unpaidShare']) {
 }
 
 /**
- * Returns the address of the decisions beside which the flag of a row was recorded. Returns null for the last row,
- * which stands for decisions without a flag.
+ * Returns the address of the decisions beside which the flag of a row was recorded. Returns null for the
+ * last row, which stands for decisions without a flag.
  */
 function toFlagDecisions([flag, decisions]: EvidenceTable['rows'][number]) {
   return typeof flag === 'string' && typeof decisions === 'number' && decisions > 0
@@ -79,8 +79,8 @@ function toFlagDecisions([flag, decisions]: EvidenceTable['rows'][number]) {
 }
 
 /**
- * Whether the rules of a file are shown at first. This holds for the rules of verdicts, and for a rule that the
- * address names.
+ * Whether the rules of a file are shown at first. This holds for the rules of verdicts, and for a rule
+ * that the address names.
  */
 function isAsked(file: string, rule: string) {
   return file === 'verdicts.yaml' || rule !== '';
@@ -157,8 +157,8 @@ function renderRow(rule: RuleReport, report: RulesReport, most: number, isOpen: 
 }
 
 /**
- * Formats the net value (what a rule changed in money, measured by its holdout or by a trial) with the currencies
- * that it leaves out, or why it is not known.
+ * Formats the net value (what a rule changed in money, measured by its holdout or by a trial) with the
+ * currencies that it leaves out, or why it is not known.
  */
 function formatNet({ holdout, net, unrated }: RuleReport): string {
   if (net === null) return holdout === null ? 'not known: needs a holdout' : 'not known yet';
@@ -217,8 +217,8 @@ const HEIGHT = 22;
 const STEP = 4;
 
 /**
- * Renders the orders of each day or week as small columns of paid, unpaid and unknown. A rule that is opened shows
- * figures as well.
+ * Renders the orders of each day or week as small columns of paid, unpaid and unknown. A rule that is
+ * opened shows figures as well.
  */
 function renderTrend(slices: NonNullable<RuleReport['by']>) {
   const most = Math.max(0, ...slices.map(({ orders }) => countAllOrders(orders)));

@@ -150,7 +150,10 @@ export function VersionPage(props: PageProps) {
   });
 }
 
-/** A rule set that cannot be edited: its problems and files, and if it has no problems its ladder and cases. */
+/**
+ * A rule set that cannot be edited: its problems and files, and if it has no problems its ladder and
+ * cases.
+ */
 function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' | 'session'>) {
   const answer = useAnswer(ruleFolderQuestion(version));
   const report = useKeptReport(version, session);
@@ -183,8 +186,8 @@ function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' 
 }
 
 /**
- * Returns the newest kept report on a version. Returns null if there is none. Opening a file does not start a new
- * report.
+ * Returns the newest kept report on a version. Returns null if there is none. Opening a file does not
+ * start a new report.
  */
 function useKeptReport(version: string, session: Session) {
   const { data } = useAnswer(isAllowed(session, 'rules') ? EVIDENCE_JOBS : null);
@@ -239,8 +242,8 @@ interface FilesProps {
 }
 
 /**
- * The files of a version, and beside each rule the number of orders that it matched, if they were counted. The
- * address may name a file and a line in it.
+ * The files of a version, and beside each rule the number of orders that it matched, if they were counted.
+ * The address may name a file and a line in it.
  */
 function Files({ folder: { version, files, rules, problems, sound }, report, query }: FilesProps) {
   const named = query.get('file') ?? 'verdicts.yaml';
@@ -309,8 +312,8 @@ function renderProblem({ at, message }: OpenedRuleFolder['problems'][number]) {
 }
 
 /**
- * Returns a text for each line on which a rule begins: how many orders the rule matched, and how many of them were
- * unpaid.
+ * Returns a text for each line on which a rule begins: how many orders the rule matched, and how many of
+ * them were unpaid.
  */
 function formatMatchesByLine(path: string, rules: OpenedRuleFolder['rules'], report: RulesReport | null) {
   const figures = new Map(

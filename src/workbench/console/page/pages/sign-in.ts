@@ -45,8 +45,8 @@ export function SignInAgain({ enter, provider, refusal, leave }: EnteringAgain) 
         .catch(() => {});
     return listenOnWindow('focus', look);
   }, []);
-  // Escape must not throw away typed text. If it is pressed twice, it closes even a dialog that cannot be cancelled,
-  // so the dialog is opened again.
+  // Escape must not throw away typed text. If it is pressed twice, it closes even a dialog that cannot be
+  // cancelled, so the dialog is opened again.
   const stay = {
     onCancel: (event: Event) => event.preventDefault(),
     onClose: () => dialog.current?.showModal(),

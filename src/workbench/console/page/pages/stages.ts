@@ -15,8 +15,8 @@ interface StagesProps {
 type Stage = Pick<RolloutPlan, 'mode' | 'percent'> & { readonly name: string };
 
 /**
- * The usual stages of a candidate, from a shadow, which is only compared, to the active version, which decides for
- * all payers.
+ * The usual stages of a candidate, from a shadow, which is only compared, to the active version, which
+ * decides for all payers.
  */
 const STAGES: readonly Stage[] = [
   { name: 'shadow', mode: 'shadow', percent: '0' },
@@ -52,7 +52,10 @@ export function CandidateStages({ candidate, rollout, session, propose }: Stages
   ${mode === 'canary' && mayStep && h(ShareForm, { key: percent, version, percent, give: step })}`;
 }
 
-/** Lists the usual stages. If the candidate has another share of the clients, that share is listed between them. */
+/**
+ * Lists the usual stages. If the candidate has another share of the clients, that share is listed between
+ * them.
+ */
 function listStages({ mode, percent }: StagesProps['candidate']): readonly Stage[] {
   if (mode === 'shadow' || STAGES.some((stage) => Number(stage.percent) === percent)) return STAGES;
   return [...STAGES, createShare(String(percent))].toSorted((a, b) => Number(a.percent) - Number(b.percent));

@@ -165,8 +165,8 @@ function findMainCurrency(values: Exploration['values']) {
 }
 
 /**
- * Shows a table of the values by which decisions are split. A value links to a finer split (a verdict to its rules),
- * and a number to the decisions that it counts.
+ * Shows a table of the values by which decisions are split. A value links to a finer split (a verdict to
+ * its rules), and a number to the decisions that it counts.
  */
 function ExploredValues({ found, view }: { found: Exploration; view: TodayView }) {
   const { by, measure } = view;

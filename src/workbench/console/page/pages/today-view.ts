@@ -28,8 +28,8 @@ export const DAY_MS = 86_400_000;
 export const WEEK_MS = 7 * DAY_MS;
 
 /**
- * The view of the page Today that the address asks for: a time, the counted figure, and the property by which it is
- * split.
+ * The view of the page Today that the address asks for: a time, the counted figure, and the property by
+ * which it is split.
  */
 export interface TodayView {
   readonly query: URLSearchParams;
@@ -45,8 +45,8 @@ export function readView(query: URLSearchParams, time: ShownTime): TodayView {
 }
 
 /**
- * Returns the search parameter that finds the decisions with a value of a dimension (a property by which decisions
- * are split). Returns null if there is none.
+ * Returns the search parameter that finds the decisions with a value of a dimension (a property by which
+ * decisions are split). Returns null if there is none.
  */
 export function getSearchParameter(dimension: string) {
   return PARAMETERS.get(dimension) ?? null;
@@ -84,15 +84,15 @@ export function getSlotSpan({ slots, stepMs }: Exploration) {
 }
 
 /**
- * The decisions of the same time a day and a week earlier. Null if that time would overlap the shown time, or while
- * the answer is awaited.
+ * The decisions of the same time a day and a week earlier. Null if that time would overlap the shown time,
+ * or while the answer is awaited.
  */
 export interface EarlierDecisions {
   readonly day: Exploration | null;
   readonly week: Exploration | null;
   /**
-   * The decisions of the earlier time with which the page compares. `agoMs` says how long before the shown time it
-   * is.
+   * The decisions of the earlier time with which the page compares. `agoMs` says how long before the shown
+   * time it is.
    */
   readonly against: Exploration | null;
   readonly agoMs: number;
@@ -123,8 +123,8 @@ export function formatAgo(agoMs: number) {
 const COUNTED_TWICE: readonly string[] = ['signal', 'flag'];
 
 /**
- * Returns the decisions of the earlier time as a line, with a value for each slot of the shown time. Returns null if
- * there are none, or if one line cannot show them.
+ * Returns the decisions of the earlier time as a line, with a value for each slot of the shown time.
+ * Returns null if there are none, or if one line cannot show them.
  */
 export function computeEarlierLine(
   found: Exploration,
@@ -176,7 +176,10 @@ export function sumUp(numbers: readonly number[]) {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Returns the address of the list of decisions of this time, narrowed further by parameters of the page Find. */
+/**
+ * Returns the address of the list of decisions of this time, narrowed further by parameters of the page
+ * Find.
+ */
 export function toDecisionsAddress(
   { query, verdict }: TodayView,
   found: Exploration,

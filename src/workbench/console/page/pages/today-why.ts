@@ -47,8 +47,8 @@ interface WhyChangedProps extends RemedyContext {
 }
 
 /**
- * Explains why a verdict changed since the earlier time. It is the chosen verdict, or otherwise the one that changed
- * most. A fall is explained by the verdict that rose instead.
+ * Explains why a verdict changed since the earlier time. It is the chosen verdict, or otherwise the one
+ * that changed most. A fall is explained by the verdict that rose instead.
  */
 export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
   const { from, to } = getSlotSpan(found);
@@ -62,8 +62,8 @@ export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
   const change =
     useAnswer(query === null ? null : explorationQuestion(query)).data?.exploration.change ?? null;
   const ways = listEarlierTimes(to - from, agoMs);
-  // The choices of an earlier time stay, because the time right before may have decisions where the chosen one has
-  // none.
+  // The choices of an earlier time stay, because the time right before may have decisions where the chosen
+  // one has none.
   if (before !== null && sumUp(before.all) === 0 && to - from < agoMs)
     return html`<section class="card">
       <h2>Why it changed</h2>
@@ -114,9 +114,9 @@ function listEarlierTimes(longMs: number, agoMs: number) {
 }
 
 /**
- * Finds the verdict whose share rose most, and the one whose share fell most. If a verdict is chosen and its share
- * rose or stayed, finds this one alone. If its share fell, finds it and the one that rose most. Returns null if no
- * share rose.
+ * Finds the verdict whose share rose most, and the one whose share fell most. If a verdict is chosen and
+ * its share rose or stayed, finds this one alone. If its share fell, finds it and the one that rose most.
+ * Returns null if no share rose.
  */
 function findMovedVerdicts(found: Exploration, before: Exploration, chosen: string | null) {
   const moves = VERDICT_SIGNS.map(({ name }) => ({

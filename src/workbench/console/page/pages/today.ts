@@ -72,7 +72,10 @@ export function TodayPage({ session, place, time }: PageProps) {
   `;
 }
 
-/** Whether the chart is shown: if there are verdicts to show, or if there are filters, so that they can be removed. */
+/**
+ * Whether the chart is shown: if there are verdicts to show, or if there are filters, so that they can be
+ * removed.
+ */
 function hasChart(found: Exploration | null, { query, verdict }: TodayView): found is Exploration {
   if (found === null) return false;
   return sumUp(found.all) > 0 || verdict !== null || FILTER_NAMES.some((name) => query.has(name));

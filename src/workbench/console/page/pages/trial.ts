@@ -72,8 +72,8 @@ function renderShadowDifferences({ shadow }: TrialCounts, active: string, candid
 }
 
 /**
- * Merges differences that leave the group unchanged and are otherwise the same. The merged row shows the count of
- * each group.
+ * Merges differences that leave the group unchanged and are otherwise the same. The merged row shows the
+ * count of each group.
  */
 function mergeByGroup(differences: readonly Difference[]) {
   const rows = Map.groupBy(differences.map(splitOffGroup), ({ change }) => change);
@@ -107,8 +107,8 @@ function splitOffGroup({ change, count, sampleOrders }: Difference) {
 }
 
 /**
- * Computes, for each share that a guard watches, by how many percentage points the candidate's is worse than the
- * active version's.
+ * Computes, for each share that a guard watches, by how many percentage points the candidate's is worse
+ * than the active version's.
  */
 export function computeHarms({ arms: { active, candidate } }: TrialCounts) {
   const share = (part: number, { clients }: typeof active) =>

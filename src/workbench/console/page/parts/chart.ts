@@ -16,7 +16,10 @@ interface Series {
   readonly total?: string;
 }
 
-/** The kind of a chart. An interval has a lower end, an upper end and a figure between them, for each moment. */
+/**
+ * The kind of a chart. An interval has a lower end, an upper end and a figure between them, for each
+ * moment.
+ */
 type ChartKind = 'bars' | 'interval';
 
 interface ChartProps {
@@ -42,8 +45,8 @@ interface Drawing extends Pick<ChartProps, 'kind' | 'at' | 'series' | 'brush' | 
 }
 
 /**
- * The heights of charts, in pixels. They are the same as in the style sheet, which reserves the room before a chart
- * is drawn.
+ * The heights of charts, in pixels. They are the same as in the style sheet, which reserves the room
+ * before a chart is drawn.
  */
 const HEIGHTS: Readonly<Record<ChartKind, number>> = { bars: 220, interval: 160 };
 
@@ -213,8 +216,8 @@ function drawInto(
 }
 
 /**
- * Stacks the series. Each column has the sums of the values of a series and of those below it. The tallest column
- * comes first, so that it lies behind the others.
+ * Stacks the series. Each column has the sums of the values of a series and of those below it. The tallest
+ * column comes first, so that it lies behind the others.
  */
 function stackSeries(series: readonly Series[]) {
   const sums = series[0]?.values.map(() => 0) ?? [];

@@ -11,7 +11,8 @@ interface NamedTitle {
 }
 
 /**
- * A change that somebody is about to make. `act` makes the change with the typed values. The dialog shows a refusal.
+ * A change that somebody is about to make. `act` makes the change with the typed values. The dialog shows
+ * a refusal.
  */
 export interface PlannedChange<T> {
   readonly title: string | NamedTitle;
@@ -24,9 +25,9 @@ export interface PlannedChange<T> {
 }
 
 /**
- * Lets a page ask for confirmation before a change is made. `propose` opens `dialog`, which makes the change when the
- * person confirms it. `done` gets the result. A reason that was typed and not sent stands in the field again if the
- * same change is proposed again.
+ * Lets a page ask for confirmation before a change is made. `propose` opens `dialog`, which makes the
+ * change when the person confirms it. `done` gets the result. A reason that was typed and not sent stands
+ * in the field again if the same change is proposed again.
  */
 export function useConfirmedChange<T>(done: (result: T) => void) {
   const [proposal, propose] = useState<PlannedChange<T> | null>(null);
@@ -109,7 +110,10 @@ export function renderReasonField(who?: string, label = 'Reason', usual = '') {
   return renderField(label, reason, who && `The history names ${who}, and the reason.`);
 }
 
-/** The field for a second confirmation of a change that reaches many payers: the person has to type the version. */
+/**
+ * The field for a second confirmation of a change that reaches many payers: the person has to type the
+ * version.
+ */
 export function renderVersionField(version: string) {
   const pattern = version.replaceAll('.', '\\.');
   return renderField(`Type ${version} to confirm`, {

@@ -65,8 +65,8 @@ function renderCells(decision: Decision, outcome: ReturnType<typeof findOutcome>
 }
 
 /**
- * Renders a missing outcome. If the decision let a requisite be shown, the outcome is unknown. Otherwise none is
- * expected.
+ * Renders a missing outcome. If the decision let a requisite be shown, the outcome is unknown. Otherwise
+ * none is expected.
  */
 function renderMissingOutcome({ verdict }: Decision) {
   return verdict === 'GET_NEW' || verdict === 'GET_SAME_STICKY' ? html`<small>UNKNOWN</small>` : '–';

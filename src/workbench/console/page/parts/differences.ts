@@ -120,8 +120,8 @@ interface CasesOfDraft {
 }
 
 /**
- * The results of a version's cases: failed ones first, then what the cases leave untested. `draft` lets the person
- * rewrite the cases of a draft.
+ * The results of a version's cases: failed ones first, then what the cases leave untested. `draft` lets
+ * the person rewrite the cases of a draft.
  */
 export function renderCases(
   { passed, failed, failures, coverage }: CasesRun,

@@ -26,7 +26,9 @@ export function countAllOrders({ paid, unpaid, turnedAway, unknown }: OrderCount
   return paid + unpaid + turnedAway + unknown;
 }
 
-/** Renders a bar of orders by outcome. `most` is the number of orders at which the bar has its full length. */
+/**
+ * Renders a bar of orders by outcome. `most` is the number of orders at which the bar has its full length.
+ */
 export function renderOrdersBar(orders: OrderCounts, most: number) {
   const words = ORDER_STATUSES.map(({ name, words: status }) => `${count(orders[name])} ${status}`).join(
     ', ',
@@ -123,7 +125,10 @@ export function EvidenceTableView({ table: { title, columns, rows }, wayOf }: Sh
 
 const VERSION = new RegExp(`^${VERSION_NAME}$`);
 
-/** Chooses how a column is shown. A heading that is a version keeps its spelling, and figures stand at the right. */
+/**
+ * Chooses how a column is shown. A heading that is a version keeps its spelling, and figures stand at the
+ * right.
+ */
 function chooseColumnKind(name: string, kind: Column['kind']): ColumnKind {
   if (kind !== 'text') return 'num';
   return VERSION.test(name) ? 'exact' : 'text';
@@ -188,7 +193,10 @@ export function isUnderWay({ state }: EvidenceJob) {
   return state === 'waiting' || state === 'running';
 }
 
-/** Shows the result of a job when it is there, and the progress until then. `again` starts the job once more. */
+/**
+ * Shows the result of a job when it is there, and the progress until then. `again` starts the job once
+ * more.
+ */
 export function renderJobResult<Result>(
   { answer: { data, error }, again }: { answer: AnswerState<FinishedJob<Result>>; again: () => void },
   shown: (result: Result, job: EvidenceJob) => Html,

@@ -120,8 +120,8 @@ function getDecimals(currency: string) {
 }
 
 /**
- * Formats a number as an amount is written: every digit of `0.00012345`, and no exponent. At most 15 digits are
- * shown, because further digits are rounding errors of a sum.
+ * Formats a number as an amount is written: every digit of `0.00012345`, and no exponent. At most 15
+ * digits are shown, because further digits are rounding errors of a sum.
  */
 function formatNumber(number: number) {
   return number.toLocaleString('en', { useGrouping: false, maximumSignificantDigits: 15 });
@@ -140,8 +140,8 @@ export function shortenDigest(digest: string | null | undefined) {
 export const RELEASE_NAME = 'p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})';
 
 /**
- * The pattern of the name of a version or a draft. A test ensures that it is equal to the form that the service
- * accepts.
+ * The pattern of the name of a version or a draft. A test ensures that it is equal to the form that the
+ * service accepts.
  */
 export const VERSION_NAME = `${RELEASE_NAME}(-[a-z][a-z0-9]{0,15})?`;
 

@@ -88,7 +88,10 @@ function toSearch(session: Session, text: string, found: FoundRecords) {
   return { groups, words: [hits, describeLook(found)].join(' '), isRefused: false };
 }
 
-/** Ranks a group. If its first name is the whole text, it comes first, because that is the name that a person means. */
+/**
+ * Ranks a group. If its first name is the whole text, it comes first, because that is the name that a
+ * person means.
+ */
 function rankGroup({ choices: [first] }: ChoiceGroup, text: string) {
   return first?.name.toLowerCase() === text.toLowerCase() ? 0 : 1;
 }

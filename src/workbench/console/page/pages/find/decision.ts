@@ -121,7 +121,10 @@ function renderDecisionFigures(decision: Decision) {
 
 const ENTRIES_LOOKED_AT = 500;
 
-/** The reported outcomes of the order, newest first, as far as the payer's history is kept. The newest one is valid. */
+/**
+ * The reported outcomes of the order, newest first, as far as the payer's history is kept. The newest one
+ * is valid.
+ */
 function OrderOutcome({ decision: { orderRef, clientIdKey } }: { decision: Decision }) {
   return renderAnswer(
     useAnswer(clientHistoryQuestion(clientIdKey, ENTRIES_LOOKED_AT)),
@@ -145,8 +148,8 @@ function OrderOutcome({ decision: { orderRef, clientIdKey } }: { decision: Decis
 }
 
 /**
- * A choice of another version, with the answer that it gives on the recorded facts and with the payer's state of that
- * time.
+ * A choice of another version, with the answer that it gives on the recorded facts and with the payer's
+ * state of that time.
  */
 function OtherVersion({ decision }: { decision: Decision }) {
   const folders = useAnswer(RULE_FOLDERS);

@@ -52,8 +52,8 @@ export function DecisionPage({ place: { item }, session }: PageProps) {
 const PAGE_DECISIONS = 100;
 
 /**
- * A list of decisions: the query `key` that it answers, its first page, and the pages after it. While the address
- * changes, the list of the previous query may still be kept under the new address.
+ * A list of decisions: the query `key` that it answers, its first page, and the pages after it. While the
+ * address changes, the list of the previous query may still be kept under the new address.
  */
 interface Listed {
   readonly key: string;
@@ -212,8 +212,8 @@ function readFilter(query: URLSearchParams): Filter {
 }
 
 /**
- * Returns the query of the API for a filter and a time. If the page shows what was known at a moment (`asOf`), the
- * decisions end at that moment.
+ * Returns the query of the API for a filter and a time. If the page shows what was known at a moment
+ * (`asOf`), the decisions end at that moment.
  */
 function toQuery(filter: Filter, { from, to, asOf }: ShownTime['span']) {
   const end = to ?? (asOf === undefined ? undefined : asOf + 1);

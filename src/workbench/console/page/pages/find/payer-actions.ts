@@ -23,8 +23,8 @@ export interface PayerActionProps {
 }
 
 /**
- * Renders a button for each change that the person may make to the payer now. The confirmation asks for the values
- * and says the effect. `wait` is the decision whose wait is due.
+ * Renders a button for each change that the person may make to the payer now. The confirmation asks for
+ * the values and says the effect. `wait` is the decision whose wait is due.
  */
 export function renderActionButtons(
   { override, binding }: ClientView,

@@ -51,7 +51,8 @@ interface Wait {
 }
 
 /**
- * A row of the history: an entry with the wait that it began and the outcome that it corrects, or the end of a wait.
+ * A row of the history: an entry with the wait that it began and the outcome that it corrects, or the end
+ * of a wait.
  */
 type Row =
   | {
@@ -145,7 +146,8 @@ export function PayerHistory({ view, changes, session }: PayerHistoryProps) {
         'No entry is kept any more',
         html`The journal keeps the newest million entries of all payers. ${all}`,
       );
-    // The service leaves out repeated outcomes. So fewer entries than requested do not mean that there are no more.
+    // The service leaves out repeated outcomes. So fewer entries than requested do not mean that there are
+    // no more.
     return html`${h(TimeLine, { entries, mayLook: isAllowed(session, 'decisions') })}
       ${
         !complete &&

@@ -144,8 +144,8 @@ function describeRefused({ clients, payers, orders, money }: LinkedDevice['refus
 }
 
 /**
- * Returns how many clients a list with these clients would refuse, how many of them paid, and what. The counts are
- * the same as the service's.
+ * Returns how many clients a list with these clients would refuse, how many of them paid, and what. The
+ * counts are the same as the service's.
  */
 function findRefusedBy(clients: readonly LinkedClient[]) {
   const payers = clients.filter(({ orders }) => orders.paid > 0);

@@ -79,8 +79,8 @@ function isGrant({ verdict }: Expected) {
 }
 
 /**
- * Describes the payer's status. While a wait is due, the headline assumes that the payer asks again only after the
- * wait.
+ * Describes the payer's status. While a wait is due, the headline assumes that the payer asks again only
+ * after the wait.
  */
 function describeStatus(view: ClientView, at: number): Status {
   const { nextVerdict, ladder, override } = view;

@@ -67,7 +67,10 @@ export function PayerDetails({ clientIdKey, session }: { clientIdKey: string; se
 const KNOWN_BY_NAME = html`Names are compared exactly, capital letters too. A payer is known from the first
   score, verdict or outcome on, until 400 days after the last; decisions may be kept for longer.`;
 
-/** Describes what was erased. If the store did not know the payer, entries may still have been erased elsewhere. */
+/**
+ * Describes what was erased. If the store did not know the payer, entries may still have been erased
+ * elsewhere.
+ */
 function describeErased(clientIdKey: string, view: ClientView | null) {
   const rest = 'The audit still says that a payer was erased, by whom and when.';
   const places = 'the store, the shared lists, the archive and the audit';

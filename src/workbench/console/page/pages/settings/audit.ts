@@ -28,8 +28,8 @@ type Entry = Found['entries'][number];
 type Fault = Found['unreadable'][number];
 
 /**
- * The operations of which one is enough to see proposals. People who have one of them may decide about proposals or
- * make some.
+ * The operations of which one is enough to see proposals. People who have one of them may decide about
+ * proposals or make some.
  */
 export const PROPOSERS = ['approve', 'operate', 'clients', 'keys'] as const;
 
@@ -152,10 +152,16 @@ function formatState(state: unknown) {
   return state === null ? 'nothing' : formatValue(state).replace(/^\((.*)\)$/s, '$1');
 }
 
-/** Matches a moment. The values have no schema, so a moment is recognised by its form, which no other text has. */
+/**
+ * Matches a moment. The values have no schema, so a moment is recognised by its form, which no other text
+ * has.
+ */
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** The members whose values are names that callers chose. All other texts are words of the service or of people. */
+/**
+ * The members whose values are names that callers chose. All other texts are words of the service or of
+ * people.
+ */
 const NAMED: ReadonlySet<string> = new Set(['value', 'requisiteRef', 'acceptorKeys', 'method']);
 
 function formatValue(value: unknown, member = ''): string {

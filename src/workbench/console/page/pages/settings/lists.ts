@@ -139,8 +139,8 @@ interface EntriesProps {
   after: string | null;
   found: ListEntries;
   /**
-   * The searched value. It is not put into the address of the page, because of payers and devices the service keeps
-   * only an HMAC.
+   * The searched value. It is not put into the address of the page, because of payers and devices the
+   * service keeps only an HMAC.
    */
   value: string;
   find: (value: string) => void;
@@ -308,8 +308,8 @@ interface PastedLine {
 }
 
 /**
- * Converts a pasted line to a line of the API. `given` has the reason and the end for lines that have none. Throws an
- * error that says what is wrong with a line of a saved list.
+ * Converts a pasted line to a line of the API. `given` has the reason and the end for lines that have
+ * none. Throws an error that says what is wrong with a line of a saved list.
  */
 function toEntryLine(pasted: PastedLine, given: object) {
   const text = pasted.text.trim();

@@ -133,8 +133,8 @@ function renderCasesInShort(coverage: OpenedRuleFolder['coverage']) {
 }
 
 /**
- * What a version on trial does: its share of the clients, or how often its verdicts differ from those of the active
- * version.
+ * What a version on trial does: its share of the clients, or how often its verdicts differ from those of
+ * the active version.
  */
 function TrialInShort({ version }: { readonly version: string }) {
   return renderAnswer(useAnswer(ROLLOUT_STATUS), ({ rollout, trials }) => {

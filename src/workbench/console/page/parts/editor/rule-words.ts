@@ -102,8 +102,8 @@ function listWordsOf(fact: ExplainedFact | undefined): readonly string[] {
 }
 
 /**
- * Creates a function for the editor that completes the values of a rule's members with words of the service and of
- * the draft.
+ * Creates a function for the editor that completes the values of a rule's members with words of the
+ * service and of the draft.
  */
 export function createCompletionSource(names: DraftNames) {
   return ({ state, pos, explicit }: CompletionContext): CompletionResult | null => {
@@ -127,7 +127,10 @@ export function createCompletionSource(names: DraftNames) {
   };
 }
 
-/** Finds the fact that a rule asks for at an offset of the text, and the offsets at which its name begins and ends. */
+/**
+ * Finds the fact that a rule asks for at an offset of the text, and the offsets at which its name begins
+ * and ends.
+ */
 export function findFactAt(state: EditorState, at: number) {
   const word = state.wordAt(at);
   if (word === null) return null;
@@ -168,6 +171,7 @@ export const completionTheme: Extension = EditorView.theme({
     color: 'var(--ink)',
   },
   '.cm-completionDetail': { color: 'var(--ink-faint)' },
-  // On a narrow screen there is no room beside the list. Once a fact is chosen, its meaning stands below the editor.
+  // On a narrow screen there is no room beside the list. Once a fact is chosen, its meaning stands below
+  // the editor.
   '@media (max-width: 600px)': { '.cm-tooltip.cm-completionInfo': { display: 'none' } },
 });
