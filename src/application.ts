@@ -45,30 +45,31 @@ import { isServing, listHealthProblems, StoreWatch } from './workbench/upkeep/st
 
 export interface ApplicationParts extends CompositionParts {
   readonly rollout: (RolloutHandles & { readonly report: () => OwnNodeReport }) | null;
-  /** The archive for the metrics. Null if there is none. */
+  /** The watch over the archive, for the metrics. Null if there is no archive. */
   readonly archiveWatch?: ArchiveWatch | null;
-  /** How far this node has shipped. Missing if it does not ship. */
+  /** The shipping of this node's journal, for the metrics. Missing if this node does not ship. */
   readonly shipping?: Shipping | null;
   readonly platform: ListenAddress;
 }
 
-/** The service with both listeners open. */
+/** The running service, with the listeners for callers and for the platform open. */
 export interface Application {
   readonly keys: AccessKeys;
-  /** The address for callers with the base path, like `http://127.0.0.1:8080`. */
+  /** The address for callers, with the base path, like `http://127.0.0.1:8080/scoring`. */
   readonly callerUrl: string;
   readonly platformUrl: string;
   /** Whether changes of shared lists may be missing, because the store could not be asked for too long. */
   hasStaleLists(): boolean;
   /**
-   * Answers the requests under way and closes the listeners. The store stays open. First the listeners go on
-   * accepting requests for `graceMs`, and close each connection after its next answer.
+   * Closes the listeners after the requests under way are answered. For `graceMs` the listeners first go on accepting
+   * requests, and close each connection after its next answer. The store stays open.
    */
   drain(graceMs?: number): Promise<void>;
 }
 
 /**
- * A warning and not a failure, because a node with stale lists still decides by them. That is better than no answer.
+ * This is a warning and not a failure, because a node with stale lists still decides by them, which is better than no
+ * answer.
  */
 const STALE_LISTS =
   'This node could not read the shared lists from the store for more than 10 s; it decides by the lists as they were then.';
@@ -184,8 +185,8 @@ function createCallerListener(
 }
 
 /**
- * Repeats the erasures of the ledger before anybody is served, so that a restored store forgets payers who were
- * erased since its backup.
+ * Repeats the erasures of the erasure ledger before anybody is served. A store that was restored from a backup then
+ * forgets the payers who were erased after the backup.
  */
 async function repeatErasures(erasure: Erasure, log: Logger): Promise<void> {
   const { clients, unreadable, waitsForArchive } = await retryWhileStoreIsLate(
@@ -205,8 +206,8 @@ async function repeatErasures(erasure: Erasure, log: Logger): Promise<void> {
 }
 
 /**
- * Repeats the ledger when the archive can be read. Callers are served in the meantime, because nobody can see an
- * erased payer in an archive that cannot be read.
+ * Repeats the erasures of the ledger on the archive as soon as the archive can be read. Callers are served in the
+ * meantime, because nobody can see an erased payer in an archive that cannot be read.
  */
 function repeatOnceArchiveIsThere(erasure: Erasure, log: Logger): void {
   const again = async () => {
@@ -250,7 +251,7 @@ async function startLists(lists: ListNode, log: Logger): Promise<void> {
   );
 }
 
-/** Adds gauges for everything that this node has. */
+/** Adds the gauges of all parts that this node has. */
 function addNodeGauges(
   { store, rollout, caller, platform, archiveWatch = null, shipping = null }: ApplicationParts,
   metrics: Metrics,

@@ -32,16 +32,22 @@ export interface Config {
   readonly redisUrl: string | null;
   readonly redisSecurity: RedisSecurity;
   readonly rulesDir: string;
-  /** The version for a first start. Null for the newest released version. */
+  /** The version with which the first node of an empty store starts. Null means the newest released version. */
   readonly ruleVersion: RuleVersion | null;
   /** The number of proxies in front of the service that append to X-Forwarded-For. */
   readonly trustedProxies: number;
   /** The allowed requests a second for each caller. 0 switches the limit off. */
   readonly rateLimitPerSecond: number;
   readonly rateLimitBurst: number;
-  /** The secret of pseudonyms. Null if none is set. `getSignalSecret` then returns the node's own. */
+  /**
+   * The secret under which pseudonyms are computed. Null if none is set. `getSignalSecret` then returns the node's
+   * own secret.
+   */
   readonly signalSecret: string | null;
-  /** The previous signalSecret, while fingerprints are still counted under it. Null if the secret was not changed. */
+  /**
+   * The previous signalSecret, which still recognises devices that were seen under it. Null if the secret was not
+   * changed.
+   */
   readonly signalSecretPrevious: string | null;
   readonly logLevel: LogLevel;
   /** The folder of the archive, or of this machine's cache of the archive. Null if nothing is archived. */
@@ -149,7 +155,7 @@ export function readS3Place(given: string): S3Place | null {
   return readArchive({ ...process.env, ARCHIVE_DIR: given }, '').archiveS3;
 }
 
-/** The least size of the cache. It has room for two merges of the largest segments. */
+/** The smallest allowed size of the cache. A cache of this size has room for two merges of the largest segments. */
 const CACHE_BYTES_MIN = 500e6;
 
 function readArchive(env: Environment, dataDir: string): Pick<Config, 'archiveDir' | 'archiveS3'> {
@@ -233,7 +239,10 @@ function readDrainGrace(env: Environment): number {
   throw new ConfigError(`DRAIN_GRACE is "${text}"; it must be at most 1d`);
 }
 
-/** An answer under an Idempotency-Key is rebuilt from its decision, so both are kept for at least a day. */
+/**
+ * Reads how long the store keeps decisions. An answer under an Idempotency-Key is rebuilt from its decision, so a
+ * decision is kept for at least a day, like the key.
+ */
 function readDecisionsHot(env: Environment): number {
   const text = readSetting(env, 'DECISIONS_HOT') ?? '1d';
   const ms = parseDuration(text);
@@ -283,7 +292,7 @@ function readSecret(env: Environment, name: Setting): string | null {
   throw new ConfigError(`${name}_FILE names ${path}, which is empty; put the secret into it`);
 }
 
-/** Reads the key for the hashes of fingerprints and IPs. A short key could be guessed. */
+/** Reads a secret under which fingerprints and IPs are hashed. A short secret could be guessed. */
 function readSignalSecret(env: Environment, name: Setting): string | null {
   const text = readSecret(env, name);
   if (text === null || text.length >= SIGNAL_SECRET_CHARS_MIN) return text;
@@ -407,9 +416,9 @@ function readLogLevel(env: Environment): LogLevel {
 }
 
 /**
- * Returns the secret that is set, or otherwise the node's own. The node's own secret is made when it is first needed,
- * and stored, so that devices are recognised after a restart. A check of rules needs no secret and leaves no file
- * behind.
+ * Returns the secret that is set, or otherwise the node's own. The node's own secret is made and stored when it is
+ * first needed, so that devices are recognised after a restart. It is not made earlier, so that a mere check of rules
+ * leaves no file behind.
  */
 export function getSignalSecret({ signalSecret, dataDir }: Pick<Config, 'signalSecret' | 'dataDir'>): string {
   if (signalSecret !== null) return signalSecret;
@@ -419,7 +428,7 @@ export function getSignalSecret({ signalSecret, dataDir }: Pick<Config, 'signalS
   throw new ConfigError(`${path} is empty; restore it from a backup, or remove it to have a new one made`);
 }
 
-/** Lists the secrets that exist: the present one, then the previous one. It makes no secret. */
+/** Lists the secrets that exist: the present one, and then the previous one. No secret is made. */
 export function findSignalSecrets({
   signalSecret,
   signalSecretPrevious,

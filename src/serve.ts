@@ -34,10 +34,13 @@ import { retryWhileStoreIsLate } from './workbench/upkeep/store-start.ts';
 /** The platform of the key that a first start prints. */
 const DEMO = toPlatformName('demo');
 
-/** The time is long enough to try the service out. A forgotten key then leaves nothing open. */
+/** A day is long enough to try the service out. After that a forgotten key opens nothing. */
 const DEMO_KEY_LIFETIME_MS = 24 * 3600_000;
 
-/** A request that was sent before the signal is accepted within this time, even if it is still in the network. */
+/**
+ * How long requests are accepted after the signal at least, because a request that was sent before it may still be in
+ * the network.
+ */
 const DRAIN_GRACE_MS_MIN = 250;
 /**
  * A second signal within this time counts as the first one. A Ctrl-C reaches the service through its terminal and
@@ -123,8 +126,8 @@ export async function serve(config: Config, log: Logger): Promise<void> {
 }
 
 /**
- * Creates a listener for connection errors. While the store is away, every attempt to reconnect fails. The level
- * `debug` shows each failure, and `warn` a summary.
+ * Creates a listener for connection errors. While the store is away, every attempt to reconnect fails. The log shows
+ * each failure at the level `debug`, and a summary at `warn`.
  */
 function createConnectionErrorListener(log: Logger): (error: Error) => void {
   const errors = new ConnectionErrors();
@@ -303,7 +306,7 @@ function stopOnSignal(serving: Serving): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, drain);
 }
 
-/** The objects that are closed at the end, in this sequence. */
+/** What `stopOnSignal` needs: the settings, the log, and the objects that it closes. */
 interface Serving {
   readonly config: Config;
   readonly application: Application;

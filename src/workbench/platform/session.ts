@@ -108,7 +108,8 @@ const readSignIn = declareOpenOperation({
 });
 
 /**
- * The limit of refused sign-ins of one address. It is enough for a person who mistypes, and too little for guessing.
+ * How many sign-ins of one network may be refused. The limit is enough for a person who mistypes, and too low for
+ * guessing.
  */
 const REFUSED_SIGN_INS = { ratePerSecond: 0.5, burst: 30, delayMsMax: 0 };
 

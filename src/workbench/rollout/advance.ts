@@ -11,14 +11,17 @@ import {
   type VersionShare,
 } from '#checkout/rollout/rollout.ts';
 
-/** The goals to which a rollout may bring a version. `also` are the other candidates of the draw. */
+/**
+ * The goals to which a rollout may bring a version. `also` holds the other candidates for which the same draw chooses
+ * clients.
+ */
 export type RolloutGoal<Also extends VersionShare = VersionShare> =
   | { readonly mode: 'shadow' }
   | {
       readonly mode: 'canary';
       readonly percent: number;
       readonly guardPoints: number | null;
-      /** The objective as a person gave it, see objective.ts. */
+      /** The objective by which the trial is judged, as a person gave it (see objective.ts). */
       readonly objective?: string;
       readonly also?: readonly Also[];
     }
@@ -85,8 +88,8 @@ export function rewriteRollout(rollout: Rollout, above: number, change: RolloutC
 }
 
 /**
- * Returns the candidates of one draw. Clients that are in a candidate stay in it. If the share of one candidate
- * changes, a new stage begins for all.
+ * Returns the candidates among which one draw chooses. A client for whom a candidate decides stays with this
+ * candidate. If the share of one candidate changes, a new stage of the trial begins for all candidates.
  */
 function createCandidates(
   { candidates }: Rollout,
@@ -119,12 +122,15 @@ function createCandidates(
     : begun;
 }
 
-/** Draw points that are closer together than this are the same, because percentages are written with few digits. */
+/**
+ * The draw gives each client a point from 0 to 100. Points that are closer together than this are the same, because
+ * percentages are written with few digits.
+ */
 const SAME_PLACE_PERCENT = 1e-9;
 
 /**
- * Deals the draw ranges of each candidate for the next stage. A client that is in at 10 % is in at 20 %, and nobody
- * leaves a candidate that keeps its size.
+ * Deals out the draw ranges of each candidate for the next stage. A client of a candidate with 10 % is still its
+ * client at 20 %, and no client leaves a candidate that keeps its share.
  */
 function dealSlices(
   wanted: readonly { readonly percent: number; readonly before: readonly DrawRange[] }[],
@@ -137,7 +143,7 @@ function dealSlices(
   );
 }
 
-/** Takes as many of the first ranges as make up these percent. */
+/** Takes ranges from the beginning until they make up this percentage. */
 function takePercent(percent: number, slices: readonly DrawRange[]): readonly DrawRange[] {
   let left = percent;
   return slices.flatMap(({ from, to }) => {

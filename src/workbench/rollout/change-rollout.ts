@@ -136,9 +136,9 @@ interface ChangeParts extends ComparedOn {
 }
 
 /**
- * Foresees the effect of a change of the rollout if nothing else changes. There is a difference for each version.
- * There is none if the change is for few clients or is an emergency. Throws `RolloutRefused` if the change may not be
- * made now.
+ * Foresees the effect of a change of the rollout if nothing else changes. The result says for each version how its
+ * answers differ from those of the active version. Nothing is compared if the change is for few clients or is an
+ * emergency. Throws `RolloutRefused` if the change may not be made now.
  */
 export async function foreseeChange(
   parts: ChangeParts,
@@ -262,10 +262,10 @@ const UNREADABLE =
   'the rollout in the store cannot be read, and the nodes go on with the rollout that they have; run "rules rollback", which writes it again, before you roll out a version';
 
 /**
- * Takes one candidate back. If `version` is null, takes all of them back. If there is no candidate, returns to the
- * previous version. A stored rollout that cannot be read is rewritten from the rollout that the nodes follow, without
- * candidates. A version that was taken back is marked in RULES_DIR of this machine, so that no first start chooses
- * it. Throws `RolloutRefused`.
+ * Ends the trial of the candidate `version`, or of all candidates if `version` is null. If there is no candidate,
+ * returns to the previous version. A stored rollout that cannot be read is rewritten from the rollout that the nodes
+ * follow, without candidates. A version that was rolled back is marked in RULES_DIR of this machine, so that the
+ * first node of an empty store does not choose it. Throws `RolloutRefused`.
  */
 export async function rollBack(
   fleet: Fleet,
@@ -348,7 +348,7 @@ async function requireOnEveryNode(fleet: Fleet, to: VersionRef): Promise<void> {
   }
 }
 
-/** Says why nodes cannot follow a version, one sentence for each node. */
+/** Says why nodes cannot follow a version, with one text for each such node. */
 function listLackingNodes(nodes: readonly NodeView[], { version, digest }: VersionRef): readonly string[] {
   const problems = nodes.map((node) => {
     const loaded = node.versions.find((candidate) => candidate.version === version);

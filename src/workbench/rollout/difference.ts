@@ -29,7 +29,7 @@ export type ReadRecentDecisions = (
   limit: number,
 ) => Promise<readonly Decision[]>;
 
-/** The decisions on which versions are compared. */
+/** The sources for comparing versions: the store with its access keys and trial counts, and the recent decisions. */
 export interface ComparedOn {
   readonly store: Pick<Store, 'documents' | 'tallies'>;
   readonly decidedLately: ReadRecentDecisions;
@@ -40,13 +40,16 @@ export interface ComparedOn {
  * mistake moves most.
  */
 const SHARE_MAX = 0.1;
-/** The fewest payers for a share. */
+/** The fewest compared payers from which a share is computed. */
 const PAYERS_MIN = 20;
 const DECISIONS_MAX = 5_000;
 const DECISIONS_OF_PLATFORM_MAX = 1_000;
 const DECISIONS_OF_PLATFORM_MIN = 100;
 
-/** A platform's payers: the answers of the active version, and the answers that the other version would have given. */
+/**
+ * The counts of a platform's payers by the answers that the active version gave, and by the answers that the other
+ * version would have given.
+ */
 interface PlatformDifference {
   readonly platform: string;
   readonly letPay: number;
@@ -58,8 +61,8 @@ interface PlatformDifference {
 }
 
 /**
- * Compares a version with the active one, by the last answer to each payer within the last day, and by the results of
- * a shadow of the version.
+ * Compares a version with the active one. It compares the last answer to each payer within the last day, and the
+ * results so far if the version is a shadow.
  */
 export async function compareWithActive(
   on: ComparedOn,
@@ -174,7 +177,7 @@ function differenceSentence({ platform, letPay, heldBack, turned }: PlatformDiff
 interface ShadowFigures {
   readonly compared: number;
   readonly otherwise: number;
-  /** The most frequent of these changes. Null if there is none. */
+  /** The most frequent of these changes of an answer. Null if there is no change. */
   readonly most: string | null;
 }
 

@@ -8,10 +8,10 @@ import { findSharesFault, type RolloutGoal } from './advance.ts';
 /** The members that only a canary has, besides those of the objective. */
 export const CANARY_MEMBERS = ['percent', 'guard', 'also'] as const;
 
-/** The most other candidates. More candidates would leave no clients to compare with. */
+/** The largest number of other candidates. More candidates would leave too few clients for a comparison. */
 export const OTHER_CANDIDATES_MAX = 9;
 
-/** The goal as a body or the options of a command give it. */
+/** The goal as the body of a request or the options of a command give it. */
 interface AskedGoal {
   readonly version: RuleVersion;
   readonly mode: RolloutGoal['mode'];
@@ -22,7 +22,7 @@ interface AskedGoal {
   readonly judged: GivenObjective;
 }
 
-/** The goal is not possible. The message continues the name of the member. */
+/** The goal is not possible. The message is the rest of a sentence that begins with the name of the member. */
 export class BadGoal extends NamedError {
   readonly member: string;
 

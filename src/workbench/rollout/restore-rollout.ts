@@ -4,9 +4,9 @@ import { repairRollout, rewriteRollout } from './advance.ts';
 import { type FollowReport, RolloutRefused, writeRollout } from './change-rollout.ts';
 
 /**
- * Writes back the rollout that the nodes follow, if the store has lost it or holds an older one. It takes the rollout
- * that is remembered in DATA_DIR. If that rollout is older, too, it takes the version that decides on the nodes,
- * without candidates. Throws `RolloutRefused`.
+ * Writes back the rollout that the nodes follow, if the store has lost it or holds an older one. The rollout that
+ * DATA_DIR remembers is written. If the remembered rollout is older, too, a rollout without candidates is written,
+ * with the version that decides on the nodes. Throws `RolloutRefused`.
  */
 export async function restoreRollout(
   fleet: Fleet,
@@ -39,7 +39,7 @@ function isBehind(held: Rollout, known: Rollout | null, followed: number): boole
 /**
  * Makes the nodes follow the rollout in the store, although they know a newer one, because a person accepted the
  * store's contents. An empty store gets the remembered rollout. Returns the rollout that is valid from now on.
- * Returns null if the next node that starts will begin one.
+ * Returns null if there is none, so that the next node that starts begins one.
  */
 export async function acceptRollout(
   fleet: Fleet,

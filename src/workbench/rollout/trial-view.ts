@@ -77,8 +77,8 @@ export const TrialSchema = named(
 export type TrialView = Shape<typeof TrialSchema>;
 
 /**
- * Returns the counts of a candidate's trial by all nodes. If `platform` is null, they are of all platforms.
- * `decisionOf` reads the decisions behind sample orders. Missing decisions are left out.
+ * Returns what all nodes counted in a candidate's trial. If `platform` is null, the counts are for all platforms.
+ * `decisionOf` reads the decisions from which sample orders are taken. Missing decisions are left out.
  */
 export async function toTrialView(
   rollout: Rollout,

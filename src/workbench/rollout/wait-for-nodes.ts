@@ -5,7 +5,10 @@ const TAKEN_UP_WITHIN_MS = 3000;
 
 const LOOK_MS = 50;
 
-/** Waits until nodes have loaded a change in RULES_DIR. Returns false if they have not within three seconds. */
+/**
+ * Waits until `holds` says that nodes have loaded a change in RULES_DIR. Returns false if they have not loaded it
+ * within three seconds.
+ */
 export async function waitUntilTakenUp(holds: () => boolean | Promise<boolean>): Promise<boolean> {
   const deadline = performance.now() + TAKEN_UP_WITHIN_MS;
   for (;;) {

@@ -4,7 +4,10 @@ import { compactState } from '#decision/payer/client-state.ts';
 import { decodeClientState, encodeClientState } from '#decision/payer/state-document.ts';
 import type { Store } from '#state/store.ts';
 
-/** A step rests this many times as long as it took. A pass over fifty million payers takes some hours. */
+/**
+ * After each step the sweep rests this many times as long as the step took. A pass over fifty million payers takes
+ * some hours.
+ */
 const REST_SHARE = 20;
 
 /** A node reports the progress of its pass after this many pages. */
@@ -21,7 +24,9 @@ const LOOK_INTERVAL_MS = 30_000;
 /** The margin for clocks that differ, and for a request under way that began a little earlier. */
 const MARGIN_MS = 60_000;
 
-/** The register that holds the progress of the fleet's pass. The node that advances it does the next pages. */
+/**
+ * The register that holds the progress of the fleet's pass. The node that advances the progress does the next pages.
+ */
 const REGISTER = 'client-sweep';
 
 interface Progress {
@@ -46,8 +51,8 @@ interface ClientSweepParts {
 }
 
 /**
- * Compacts the states of payers who stay away, once a day and in the background, to the size that a visit would
- * leave. One node of the fleet does it at a time.
+ * Compacts the stored states of payers who stay away, once a day and in the background. A compacted state is as small
+ * as the payer's next visit would make it. One node of the fleet does it at a time.
  */
 export class ClientSweep {
   readonly #parts: ClientSweepParts;
@@ -158,7 +163,7 @@ export class ClientSweep {
   }
 }
 
-/** Parses the register. If it cannot be read, a new pass begins. */
+/** Parses the progress in the register. If the text cannot be read, a new pass begins. */
 function parseProgress(text: string | null): Progress {
   const { beganAt, movedAt, cursor } = parseJsonObject(text ?? '') ?? {};
   if (typeof beganAt !== 'number' || typeof movedAt !== 'number') return NEVER;

@@ -1,4 +1,4 @@
-/** The shortest time between two lines which say that the store is still away. */
+/** The shortest time between two log lines which say that the store is still away. */
 const TOLD_EVERY_MS = 10_000;
 
 /**
@@ -28,7 +28,7 @@ interface Outage {
 export class ConnectionErrors {
   #outage: Outage | null = null;
 
-  /** Notes an error. Returns null if no line about the outage is due. */
+  /** Notes an error. Returns the log line about the outage, or null if no line is due. */
   failed(nowMs: number): ConnectionNews | null {
     if (this.#outage === null) {
       this.#outage = { sinceMs: nowMs, lastErrorMs: nowMs, errors: 1, toldMs: nowMs };
@@ -41,7 +41,10 @@ export class ConnectionErrors {
     return createNews(this.#outage, 'the connection to the store is still lost');
   }
 
-  /** Returns the line that says that the outage is over, once after the outage. Call it from time to time. */
+  /**
+   * Returns the log line which says that the outage is over, once after each outage. It has to be called from time to
+   * time.
+   */
   recovered(nowMs: number): ConnectionNews | null {
     const outage = this.#outage;
     if (outage === null || nowMs - outage.lastErrorMs < QUIET_MS) return null;

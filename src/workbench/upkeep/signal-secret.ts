@@ -5,7 +5,7 @@ import { KNOWN_DEVICE_DAYS } from '#decision/payer/known-devices.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Registers } from '#state/store.ts';
 
-/** The secret that keys the HMACs of fingerprints and IPs. */
+/** The secrets with which the HMACs of fingerprints and IPs are computed. */
 interface SignalSecrets {
   readonly signalSecret: string;
   /** The former secret. Null if the secret is not being changed. */
@@ -37,9 +37,10 @@ const CHANGE_MS = RETENTION.sightingMs;
 const RECOGNITION_MS = KNOWN_DEVICE_DAYS * DAY_MS;
 
 /**
- * Makes all nodes of a store use one secret. It notes the first secret that is used, and refuses a different one with
- * `SecretRefused`. A node whose previous secret is the noted one changes the secret for all nodes. Returns the
- * previous secret while devices of payers may still be known under it. Returns null otherwise.
+ * Makes all nodes of a store use one secret. The first secret that a node uses is noted in the store, and a different
+ * one is refused with `SecretRefused`. If a node's previous secret is the noted one, the node's own secret replaces
+ * it for all nodes. Returns the previous secret while devices of payers may still be known under it. Returns null
+ * otherwise.
  */
 export async function agreeOnSecret(
   registers: Registers,
@@ -77,7 +78,7 @@ function computeFingerprint(secret: string): string {
     .slice(0, 22);
 }
 
-/** Parses the register. Throws `SecretRefused` if its text is not of this form. */
+/** Parses the register. Throws `SecretRefused` if the text is not a noted secret. */
 export function parseKnownSecret(raw: string): KnownSecret {
   try {
     const { fingerprint, former, since }: Partial<KnownSecret> = JSON.parse(raw);

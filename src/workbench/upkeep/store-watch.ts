@@ -1,6 +1,9 @@
 import type { StoreHealth } from '#state/store-health.ts';
 
-/** Tells whether this node can serve requests that no other node could serve better. */
+/**
+ * Tells whether this node should get requests. It should if it reaches at least one server of the store, and no
+ * server is out of reach for this node alone.
+ */
 export function isServing(health: StoreHealth): boolean {
   return health.some(({ failure }) => failure === null) && !health.some(({ onlyHere = false }) => onlyHere);
 }
@@ -17,7 +20,7 @@ export function listHealthProblems(health: StoreHealth): readonly string[] {
 /** How often the store is checked if nobody asks. */
 const CHECK_INTERVAL_MS = 60_000;
 
-/** How soon the node says that the store has become another one, or is the known one again. */
+/** How soon the node notices that the store has been replaced by another one, or that the known store is back. */
 const REFUSAL_LOOK_MS = 500;
 
 interface StoreNews {
@@ -49,7 +52,7 @@ export class StoreWatch {
     void this.health();
   }
 
-  /** Checks the store now. The question needs no key, so all who ask at the same time share one check. */
+  /** Checks the store now. Anybody may ask for this without a key, so all who ask at the same time share one check. */
   health(): Promise<StoreHealth> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;

@@ -11,16 +11,16 @@ import type { VerifyJobs } from './verify-thread.ts';
 
 interface VerifyAsk {
   readonly archiveDir: string;
-  /** The folder of the fetched segments, and the segments that could not be fetched. */
+  /** The folder of the fetched segments. `missing` lists the segments that could not be fetched. */
   readonly segmentsDir?: string;
   readonly missing?: readonly Segment[];
   readonly rulesDir: string;
   /**
-   * The available secrets. If the secret is missing under which an attribute was kept, decisions by rules that
-   * compare the attribute cannot be verified.
+   * The available secrets. If the secret of a kept attribute is missing, decisions by rules that compare this
+   * attribute cannot be verified.
    */
   readonly signalSecrets: readonly string[];
-  /** The span in epoch ms. Null if there is no limit. */
+  /** The time span whose decisions are verified, in epoch ms. Null means no limit. */
   readonly from: number | null;
   readonly to: number | null;
   readonly threads: number;
@@ -29,7 +29,7 @@ interface VerifyAsk {
 
 const THREAD = new URL('./verify-thread.ts', import.meta.url);
 
-/** The memory that one thread may use, in MiB, without its engine. */
+/** The memory that one thread may use, in MiB, without the memory of its query engine. */
 const THREAD_MIB_MAX = 2048;
 
 /** Decides all archived decisions again from their facts and rule sets. Segments are verified in parallel. */
@@ -81,7 +81,7 @@ async function verifySegments(
   } finally {
     await elsewhere.close();
   }
-  // If a client was erased in the meantime, the archive was rewritten: its missing segments are not damaged.
+  // If a client was erased in the meantime, the archive was rewritten. Its missing segments are then not damaged.
   if (sum.unreadable.length > 0 && !existsSync(frozen)) throw new Error('the archive was rewritten');
   return sum;
 }

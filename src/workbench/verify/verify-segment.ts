@@ -34,7 +34,10 @@ export async function verifySegment(
 
 export type FindRules = (decision: Pick<Decision, 'ruleVersion' | 'digest'>) => RuleSet | null;
 
-/** Creates the look-up of rule sets by version and digest. It looks in the archive first, and then in RULES_DIR. */
+/**
+ * Creates a function that finds a rule set by version and digest. It looks in the archive first, and then in
+ * RULES_DIR.
+ */
 export function createKeptRules(archiveDir: string, rulesDir: string, hmacs: AttributeHmacs): FindRules {
   const shelf = new ArchivedRuleSets(archiveDir, null, hmacs);
   const known = new Map<string, RuleSet | null>();
@@ -74,16 +77,16 @@ export interface Verification {
   readonly checked: number;
   readonly reproduced: number;
   readonly notReproduced: number;
-  /** The first decisions that came out differently, with the members that differ. */
+  /** The first decisions that were decided differently this time, with the members that differ. */
   readonly mismatches: readonly { decisionId: string; orderRef: string; members: readonly string[] }[];
   /** Counts of decisions whose rule set is no longer available, by `version digest`. */
   readonly withoutRules: Readonly<Record<string, number>>;
   /**
-   * The decisions whose rules compare a pseudonym with constants, if the SIGNAL_SECRET of that time is not set here.
-   * Nobody knows what such a rule answers.
+   * How many decisions could not be verified, because their rules compare a pseudonym with constants and the
+   * SIGNAL_SECRET of that time is not set here.
    */
   readonly withoutSecret: number;
-  /** How many rows were changed since they were written. */
+  /** How many rows cannot be read as decisions, because they were changed after they were written. */
   readonly damagedRows: number;
   readonly unreadable: readonly string[];
 }

@@ -16,11 +16,11 @@ interface VerifyTask {
   readonly frozen: string;
   readonly where: string;
   readonly segment: Segment;
-  /** The salt of the hashes of the archive's clients. */
+  /** The salt with which the archive's client hashes were computed. */
   readonly salt: string;
 }
 
-/** The rule sets. They are looked up for the first segment and kept for the others. */
+/** Finds rule sets. It is created for the first segment and kept for the others. */
 let rulesOf: FindRules | null = null;
 
 const jobs = {

@@ -55,7 +55,7 @@ export const VERSION_IN_PATH: Parameter<RuleVersion> = {
   },
 };
 
-/** Declares a version in the query. Its value is null if it is missing. */
+/** Declares a query parameter that holds a version. Its value is null if the parameter is missing. */
 export function versionParameter(name: string, description: string): Parameter<RuleVersion | null> {
   const text = query.textParameter(name, description, PATTERN);
   const read: Parameter<RuleVersion | null>['read'] = (ctx) => {
@@ -66,7 +66,7 @@ export function versionParameter(name: string, description: string): Parameter<R
   return { ...text, read };
 }
 
-/** Declares a version that is required. */
+/** Declares a query parameter that must hold a version. Reading it throws 400 if it is missing. */
 export function requiredVersionParameter(name: string, description: string): Parameter<RuleVersion> {
   const version = versionParameter(name, description);
   const read: Parameter<RuleVersion>['read'] = (ctx) => {
@@ -94,12 +94,15 @@ export const TOO_HEAVY = declareRefusal(
   'it took more than 8 s of computing time',
 );
 
-/** Runs work on rule files. Throws the refusal TOO_HEAVY if the work takes too much. */
+/** Runs work on rule files. Throws the refusal TOO_HEAVY if the work takes too much computing time or memory. */
 export function runWithinLimits<T>(work: () => Promise<T>): Promise<T> {
   return refuseKnownErrors(work, TOO_HEAVY.problem, LimitExceeded);
 }
 
-/** Returns the rule set of a version. Throws 400 if it cannot be compared, and 404 if there is none. */
+/**
+ * Returns the rule set of a version. Throws 400 if the version has problems, and 404 if this node has no such
+ * version.
+ */
 export function requireSoundVersion(version: RuleVersion, loadedRules: LoadedRules): RuleSet {
   const ruleSet = loadedRules.get(version);
   if (ruleSet !== null) return ruleSet;
