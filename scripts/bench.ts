@@ -21,7 +21,7 @@ import { measureSqlite } from './bench/measures/sqlite.ts';
 import { measureTruth } from './bench/measures/truth/truth.ts';
 import { FULL, type Plan, QUICK } from './bench/plan.ts';
 
-/** Yields figures as they become known, or returns all figures of a part at its end. */
+/** Measures one part. It yields figures as they become known, or returns all figures at the end. */
 type Measure = (plan: Plan) => AsyncGenerator<Figure> | Promise<readonly Figure[]>;
 
 const PARTS: ReadonlyMap<string, Measure> = new Map<string, Measure>([

@@ -28,7 +28,7 @@ export function figuresOf(part: string) {
   });
 }
 
-/** Creates the row for a part that threw, so that its missing figures are noticed. */
+/** Creates a figure for a part that threw, so that its missing figures are noticed. */
 export function notMeasured(part: string, error: unknown): Figure {
   const [why] = String(error).split('\n');
   return {
@@ -72,7 +72,10 @@ export function medianRatio(a: readonly number[], b: readonly number[]): number 
   return median(a.flatMap((value, round) => (b[round] === undefined ? [] : [value / b[round]])));
 }
 
-/** Joins the figures of several runs to the median, with the value of each run. */
+/**
+ * Joins the figures of several runs. The value of a joined figure is the median, and `runs` has the value of each
+ * run.
+ */
 export function joinRuns(runs: readonly (readonly Figure[])[]): readonly Figure[] {
   if (runs.length === 1) return runs.flat();
   // A part may have failed in some runs.

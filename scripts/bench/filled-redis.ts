@@ -55,7 +55,7 @@ export interface Payer {
   readonly number: number;
 }
 
-// The options of a logged server. A rewrite would shorten the append-only file during a count.
+// The options of a server with an append-only file. A rewrite would shorten the file while its bytes are counted.
 export const LOGGED = [...APPEND_ONLY, '--auto-aof-rewrite-percentage', '0'];
 
 /** A redis-server, and a service in this process that fills it. */
@@ -124,7 +124,7 @@ export class FilledRedis {
     );
   }
 
-  /** Compacts the payers who stay away, as a node does daily. */
+  /** Compacts the states of payers who stay away, as a node does daily. */
   async sweep(): Promise<void> {
     const onTrouble = (error: unknown) => {
       throw error;

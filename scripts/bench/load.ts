@@ -91,7 +91,7 @@ end
 `;
 }
 
-/** Parses the line that the script prints at its end. Its times are in us. */
+/** Parses the line that the script prints at its end. The times in the line are in us. */
 export function parseWrk(output: string): LoadResult {
   const [, numbers] = /^RESULT ([\d ]+)$/m.exec(output) ?? [];
   if (numbers === undefined) throw new Error(`wrk printed no result:\n${output}`);

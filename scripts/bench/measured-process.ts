@@ -9,14 +9,16 @@ export interface MeasuredProcess {
   cpuMicros(): Promise<number>;
   /** Returns the bytes of the heap after a full garbage collection. */
   heapBytes(): Promise<number>;
-  /** Bytes given to the disk since its start; NaN but on Linux. */
+  /** Returns the bytes written to the disk since the start. Returns NaN on systems other than Linux. */
   writtenBytes(): Promise<number>;
   stop(): Promise<void>;
 }
 
 const START_LIMIT_MS = 20_000;
 
-/** Settings with a rate limit that nobody reaches, so that every request still takes its token. */
+/**
+ * Settings with a rate limit that nobody reaches. The limit is not off, so that every request still takes its token.
+ */
 const OPEN_SERVICE = {
   HOST: '127.0.0.1',
   PORT: '0',

@@ -5,19 +5,22 @@ import { type Target, verdictRequest } from '../chaos/traffic/requests.ts';
 
 const ANSWER_LIMIT_MS = 10_000;
 
-/** A timer is a millisecond or two late; the rest of a wait is spent in turns of the event loop. */
+/** A timer is a millisecond or two late, so the last part of a wait is spent in turns of the event loop. */
 const TIMER_LATE_MS = 2;
 
 export interface OpenLoopResult {
-  /** From when each request was due until its answer, ms. */
+  /** The times from when each request was due until its answer, in ms. */
   readonly latenciesMs: readonly number[];
-  /** From when each request was due until it was sent, ms: what the load itself adds. */
+  /** The times from when each request was due until it was sent, in ms, which the load itself adds. */
   readonly latenessMs: readonly number[];
-  /** Answers other than 200. */
+  /** The number of requests without an answer of 200. */
   readonly failures: number;
 }
 
-/** When requests are due, ms from the beginning: independent payers, so the gaps are exponential. The same on every run. */
+/**
+ * Returns the times at which requests are due, in ms from the beginning. Payers come independently of each other, so
+ * the gaps between requests are exponentially distributed. The times are the same on every run.
+ */
 export function planArrivals(ratePerSecond: number, seconds: number): readonly number[] {
   const random = new SeededRandom(1);
   const arrivals: number[] = [];
@@ -29,8 +32,8 @@ export function planArrivals(ratePerSecond: number, seconds: number): readonly n
 }
 
 /**
- * Asks for verdicts under Idempotency-Keys, each for a new client, at times that are fixed in advance: a service that stands
- * still gets its requests all the same, and their latency counts from when they were due.
+ * Asks for verdicts under Idempotency-Keys, each for a new client, at times that are fixed in advance. A service that
+ * stalls gets its requests all the same, and their latency is measured from when they were due.
  */
 export async function runOpenLoop(
   target: Target,

@@ -13,11 +13,14 @@ export const FULL = {
   decisions: 1_000_000,
   searched: 10_000_000,
   shippingRounds: 4,
-  /** How long requests arrive at fixed times, whatever the service does. */
+  /** For how many seconds requests arrive at fixed times, whatever the service does. */
   arrivalSeconds: 120,
-  /** Decisions in one SQLite file, inserted in bulk, at the last of three sizes. */
+  /** The decisions that are inserted into one SQLite file, at the last of three sizes. */
   keptDecisions: 10_000_000,
-  /** The experiments on drawn values at each split, and the worlds of payers through the whole service. */
+  /**
+   * The experiments on drawn values at each split of the clients, the simulations of payers through the whole
+   * service, and the payers of one simulation.
+   */
   draws: 700,
   seeds: 20,
   payers: 1000,

@@ -2,14 +2,15 @@ import { childIds } from '../../test/processes/child-ids.ts';
 import { usedCpuSeconds } from '../../test/processes/used-cpu.ts';
 
 /**
- * Loaded into every measured process with `--import`: answers the bench's questions about what the process has used.
+ * Each measured process loads this file with `--import`. It answers the bench's questions about what the process has
+ * used.
  */
 process.on('message', (message) => {
   if (message === 'cpu') {
     const { user, system } = process.cpuUsage();
     process.send?.(user + system + childrenMicros());
   }
-  // In blocks of 512 bytes, as the system counts them.
+  // The system counts written blocks of 512 bytes.
   if (message === 'written') process.send?.(process.resourceUsage().fsWrite * 512);
   if (message === 'heap') {
     // The heap is collected twice, because the first collection may leave objects with finalizers.

@@ -15,10 +15,13 @@ const WARM_UP_SECONDS = 5;
 
 const SERVERS = ['skeleton', 'Redis', 'SQLite'] as const;
 
-/** A server that is measured; the service is named by its store. */
+/** A measured server. The service is named by its store. */
 type Server = (typeof SERVERS)[number];
 
-/** The latency that callers see at a moderate rate, and what a verdict then costs beside the skeleton. */
+/**
+ * Measures the latency that callers see at a moderate rate, and the CPU time of a verdict in comparison with the
+ * skeleton server.
+ */
 export async function* measureArrivals(plan: Plan): AsyncGenerator<Figure> {
   const redis = await startStandalone();
   try {

@@ -9,7 +9,7 @@ import type { Plan } from '../plan.ts';
 
 const figure = figuresOf('cost');
 
-/** The Redis and the folder that servers use, and the key that they accept. */
+/** The Redis and the folder that the measured servers use, and the access key that they accept. */
 export interface OnRedis {
   readonly redisUrl: string;
   readonly redisPort: number;
@@ -21,7 +21,7 @@ const CONNECTIONS = 32;
 
 const PEERS = ['floor', 'skeleton', 'naive peer', 'Redis', 'SQLite'] as const;
 
-/** A server that is measured; the service is named by its store. */
+/** A measured server. The service is named by its store. */
 type Peer = (typeof PEERS)[number];
 
 const SCRIPTS: Readonly<Record<Peer, string>> = {
@@ -35,8 +35,8 @@ const SCRIPTS: Readonly<Record<Peer, string>> = {
 const STORES = ['Redis', 'SQLite'] as const;
 
 /**
- * What is measured: a plain verdict on each server, and on the service also a score and a verdict as for a real
- * payment.
+ * A server and the requests with which it is measured. Each server gives plain verdicts, and the service also gives
+ * pairs of a score and a verdict as for a real payment.
  */
 interface Subject {
   readonly peer: Peer;
@@ -48,7 +48,7 @@ const SUBJECTS: readonly Subject[] = [
   ...STORES.map((peer): Subject => ({ peer, asks: 'pair' })),
 ];
 
-/** One round of one server. */
+/** The figures of one server in one round. */
 interface Round {
   readonly cpuMicros: number;
   readonly redisCpuMicros: number;
@@ -58,7 +58,10 @@ interface Round {
   readonly failures: number;
 }
 
-/** Measures the CPU time per request: the service on each store and its peers, in turns. */
+/**
+ * Measures the CPU time per request, in turns, of the service on each store and of the servers that it is compared
+ * with.
+ */
 export async function measureCost(plan: Plan, place: OnRedis): Promise<readonly Figure[]> {
   const sqliteDir = join(plan.dataDir, 'cost-on-sqlite');
   mkdirSync(sqliteDir);
@@ -146,7 +149,10 @@ function figures(roundsOf: (peer: Peer, asks: Asks) => readonly Round[]): readon
   ];
 }
 
-/** A score with a device, then a verdict under an Idempotency-Key: two requests, as a checkout asks. */
+/**
+ * Returns the figures of two requests as a checkout sends them: a score with a device, then a verdict under an
+ * Idempotency-Key.
+ */
 function pairFigures(
   store: (typeof STORES)[number],
   roundsOf: (peer: Peer, asks: Asks) => readonly Round[],
@@ -164,7 +170,10 @@ function pairFigures(
   ];
 }
 
-/** On a machine that is too busy, the service gives up on Redis after 200 ms and answers 503. */
+/**
+ * Returns the number of failed requests. On a machine that is too busy, some fail because the service gives up on
+ * Redis after 200 ms and answers 503.
+ */
 function failed({ peer, asks }: Subject, failures: readonly number[]): Figure {
   const value = failures.reduce((sum, count) => sum + count, 0);
   const of = asks === 'pair' ? `${peer}, score and verdict` : peer;

@@ -12,10 +12,10 @@ const SMALL_STORE = 1000;
 const WEIGHED_CLIENTS = 300;
 const VERDICTS_A_ROUND = 200;
 const MINUTE_MS = 60_000;
-/** The number of the first shared device, above the numbers of payers with their own devices. */
+/** The number of the shared device. It is above the numbers of payers with their own devices. */
 const SHARED = 10_000_000;
 
-/** Measures the cost of more clients, of busier clients and of crowded devices. */
+/** Measures the cost of more clients, of busier clients, and of devices that many clients share. */
 export async function measureGrowth(plan: Plan): Promise<readonly Figure[]> {
   const [small, large] = [await FilledRedis.start(MEMORY_ONLY), await FilledRedis.start(MEMORY_ONLY)];
   small.nowMs = large.nowMs = Date.UTC(2026, 0, 1);
@@ -45,7 +45,7 @@ async function weigh(redis: FilledRedis): Promise<Figure> {
   return figure(name, bytes / WEIGHED_CLIENTS, 'B', { atMost: 700 });
 }
 
-/** MEMORY USAGE of states, fingerprints and addresses, whose keys begin with s:, f: and i:. */
+/** Sums the memory of states, fingerprints and addresses, whose keys begin with s:, f: and i:. */
 const KEPT_BYTES = `
   local bytes = 0
   for _, key in ipairs(redis.call('KEYS', '[sfi]:*')) do
@@ -53,7 +53,7 @@ const KEPT_BYTES = `
   end
   return bytes`;
 
-/** The keys that identify the installation stay, because without them the store refuses every call. */
+/** Deletes all keys except those that identify the installation, because without these the store refuses every call. */
 const FORGET_PAYERS = `
   for _, key in ipairs(redis.call('KEYS', '*')) do
     if not (key:find('^installation:') or key:find('^register:') or key:find('^{documents}')) then
@@ -103,7 +103,7 @@ async function compareCrowd({ sharing, rounds, onProgress }: Plan, redis: Filled
   return inTurns(rounds, [name, soonAfter(crowded)], ['on an own one', soonAfter(alone)]);
 }
 
-/** Returns the median duration of one verdict for each of these clients, in us, one at a time. */
+/** Asks for a verdict for each of these clients, one at a time. Returns the median duration in us. */
 async function latency(redis: FilledRedis, names: readonly string[]): Promise<number> {
   const micros: number[] = [];
   for (const name of names) {
@@ -117,7 +117,7 @@ async function latency(redis: FilledRedis, names: readonly string[]): Promise<nu
 
 type Measured = readonly [name: string, micros: (round: number) => Promise<number>];
 
-/** Takes two measurements in turn. The first round warms both up and is not counted. */
+/** Takes two measurements in turn. The first round warms the store up for both measurements and is not counted. */
 async function inTurns(
   rounds: number,
   [name, measure]: Measured,
@@ -138,7 +138,7 @@ async function inTurns(
   ];
 }
 
-/** Adds clients with one verdict, without its record. */
+/** Adds clients with the state after one verdict, without the record of the decision. */
 async function fill(redis: FilledRedis, clients: number): Promise<void> {
   const { nextState: state } = sampleVerdict();
   const lifted = { kind: 'binding', at: state.lastAt, platform: PLATFORM, binding: null } as const;
@@ -149,7 +149,7 @@ async function fill(redis: FilledRedis, clients: number): Promise<void> {
   });
 }
 
-/** Returns some of the filled clients, other ones in each round. */
+/** Returns some of the added clients, with other ones in each round. */
 function spread(round: number, clients: number): readonly string[] {
   return Array.from({ length: VERDICTS_A_ROUND }, (_, index) => {
     const place = (round * VERDICTS_A_ROUND + index) * 7919;

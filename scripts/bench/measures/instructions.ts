@@ -13,8 +13,8 @@ const ROUNDS = 4;
 const VERDICTS = PAYERS * ROUNDS;
 
 /**
- * Measures what load and commit of a plain verdict cost redis-server, in figures that no other work on the machine
- * disturbs: bytes, and instructions when valgrind is installed.
+ * Measures what it costs redis-server to load a client for a plain verdict and to commit the verdict. The figures are
+ * bytes, and instructions if valgrind is installed, because no other work on the machine changes them.
  */
 export async function measureInstructions(): Promise<readonly Figure[]> {
   const bytes = await onRedis(NO_DEVICES, async (redis, ask) => {
@@ -71,7 +71,7 @@ async function onRedis<T>(
   payersOnDevice: number,
   measure: (redis: FilledRedis, ask: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  // A low frequency of timed work, so that this work does not count more on a slower machine.
+  // With hz 1 redis-server does its timed work rarely, so that this work does not count more on a slower machine.
   const redis = await FilledRedis.start([...LOGGED, '--hz', '1']);
   const payers = payersNamed(PAYERS);
   try {

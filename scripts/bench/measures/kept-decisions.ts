@@ -22,13 +22,18 @@ import { PLATFORM, sampleVerdict } from '../sample.ts';
 const figure = figuresOf('decisions');
 
 const CONNECTIONS = 32;
-/** Sizes of the file, as shares of the last one. */
+/** The measured sizes of the file, as shares of the last one. */
 const SHARES = [0.1, 0.5, 1] as const;
-/** Inserted, and indexed, at once: the keys are random, and more at once write fewer pages. */
+/**
+ * The number of decisions that are inserted and indexed at once. Their keys are random, so a larger batch writes
+ * fewer pages.
+ */
 const AT_ONCE = 100_000;
 const CACHE_KIB = 512 * 1024;
 
-/** What many kept decisions in one SQLite file cost: each verdict, the start, and a backup. */
+/**
+ * Measures the cost of a verdict, of opening the file, and of a backup, with many kept decisions in one SQLite file.
+ */
 export async function* measureKeptDecisions(plan: Plan): AsyncGenerator<Figure> {
   const dataDir = join(plan.dataDir, 'kept-decisions');
   mkdirSync(dataDir);
@@ -76,7 +81,7 @@ async function measureSize(
   }
 }
 
-/** As the guide for operators does it; ms. */
+/** Makes a backup as the guide for operators does. Returns the ms that it took. */
 function backUp(dataDir: string): number {
   const copy = join(dataDir, `backup-${randomUUID()}`);
   const beganMs = performance.now();
@@ -89,8 +94,8 @@ function backUp(dataDir: string): number {
 }
 
 /**
- * Decisions of the last 30 days, each of a payer of its own, with what finds them, as if an archive had them. Returns how many
- * the file has, with those of loads before.
+ * Inserts decisions of the last 30 days, each for a payer of its own, with their indexes, and marks them as shipped
+ * to an archive. Returns how many decisions the file then has, including those of earlier loads.
  */
 async function insertDecisions(dataDir: string, count: number): Promise<number> {
   const db = new DatabaseSync(getDbPath(dataDir));
@@ -123,7 +128,7 @@ async function insertDecisions(dataDir: string, count: number): Promise<number> 
   return newest;
 }
 
-/** Indexes all that makes a whole batch. */
+/** Indexes entries as long as they fill a whole batch. */
 async function indexAll(db: DatabaseSync, indexing: JournalIndexWriter): Promise<void> {
   for (let isMore = true; isMore; ) {
     isMore = false;

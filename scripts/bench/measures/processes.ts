@@ -17,8 +17,8 @@ const COUNTS = [1, 2, 4] as const;
 const CONNECTIONS = 64;
 
 /**
- * Measures the verdicts a second of 1, 2 and 4 processes on one Redis, in turn. Each number of processes is behind a
- * HAProxy as it is packaged.
+ * Measures the verdicts a second of 1, 2 and 4 processes on one Redis, in turn. Each of these groups of processes is
+ * behind a HAProxy of its own, as it is packaged.
  */
 export async function measureProcesses(plan: Plan): Promise<readonly Figure[]> {
   const { rounds, seconds, dataDir, onProgress } = plan;

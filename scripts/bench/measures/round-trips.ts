@@ -13,7 +13,10 @@ const VERDICTS = 500;
 /** Commands that a connection sends even without verdicts. */
 const UPKEEP = /^\+\S+ \[\d+ [^\]]+\] "(?:PING|HELLO|CLIENT|INFO|SELECT|MONITOR)"/i;
 
-/** Measures the Redis commands and round trips per verdict. The server counts them, with one verdict at a time. */
+/**
+ * Measures the Redis commands and round trips per verdict. The Redis server counts them while one verdict at a time
+ * is asked for.
+ */
 export async function measureRoundTrips(place: OnRedis): Promise<readonly Figure[]> {
   const { redisUrl, redisPort, dataDir, accessKey } = place;
   const service = await startMeasured('src/main.ts', { DATA_DIR: dataDir, REDIS_URL: redisUrl });
@@ -58,7 +61,7 @@ async function askVerdicts(url: string, accessKey: string, prefix: string, count
   }
 }
 
-/** Returns how often the server read from any client. With one verdict at a time that is once a round trip. */
+/** Returns how often the server read from any client. With one verdict at a time, it reads once per round trip. */
 async function readsProcessed(port: number): Promise<number> {
   return (await redisInfo(port, 'stats')).figure('total_reads_processed');
 }

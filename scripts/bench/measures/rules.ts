@@ -19,7 +19,7 @@ const RULES = 30;
 const SAMPLES = 9;
 const BATCH = 64;
 
-/** Measures the CPU us of a decision with this many rules, compiled and in json-rules-engine, in turn. */
+/** Measures the CPU us of a decision with `RULES` rules, compiled and in json-rules-engine, in turn. */
 export async function measureRules({ sampleMs }: Plan): Promise<readonly Figure[]> {
   const { compiledMicros, engineMicros } = await compare(RULES, sampleMs);
   return [
@@ -46,7 +46,7 @@ async function compare(size: number, sampleMs: number) {
   return { compiledMicros, engineMicros };
 }
 
-/** Measures today's rule set: its rules alone, and the whole pure decision. */
+/** Measures today's rule set: its rules alone, a whole decision without a store, and the record of a decision. */
 function measureWhole(sampleMs: number): readonly Figure[] {
   const rules = currentRules();
   const { groups, signals, verdicts } = rules;
@@ -98,7 +98,7 @@ function valuesFor(rules: RuleSet): readonly FactValue[] {
   return rules.facts.map(({ name }) => known[name] ?? 0);
 }
 
-/** Returns the mean CPU us of one call, over about `sampleMs`. */
+/** Returns the mean CPU us of one call. The calls go on for about `sampleMs`. */
 function timeOf(work: () => unknown, sampleMs: number): number {
   const start = process.threadCpuUsage();
   let calls = 0;

@@ -8,7 +8,10 @@ import type { Plan } from '../plan.ts';
 
 const figure = figuresOf('sqlite');
 
-/** As many as on Redis, and fewer than the overload control ever refuses (`src/checkout/http/server/overload.ts`). */
+/**
+ * As many connections as in the measurement on Redis. They are so few that the overload control
+ * (`src/checkout/http/server/overload.ts`) never refuses a request.
+ */
 const CONNECTIONS = 32;
 
 /** Measures the verdicts a second of one process on SQLite over HTTP, and whether its heap stays the same. */

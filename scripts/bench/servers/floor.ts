@@ -1,5 +1,5 @@
 import { sampleAnswer } from '../sample.ts';
 import { serveJson } from './json-server.ts';
 
-/** The floor serves HTTP, router and JSON, and keeps no state. */
+/** The floor is the cheapest server in the comparison. It serves JSON over HTTP with a router, and keeps no state. */
 await serveJson(async () => sampleAnswer());

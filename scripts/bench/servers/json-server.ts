@@ -3,13 +3,13 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import { listening } from '../../../test/servers/listening.ts';
 
-/** The members of a verdict request that the peers use. */
+/** The members of a verdict request that the compared servers use. */
 export interface PeerBody {
   readonly clientIdKey: string;
   readonly orderRef: string;
 }
 
-/** Serves Koa with a router, one route and a JSON body. That is the least that a service like this costs. */
+/** Serves one route for verdicts with Koa, a router and JSON bodies. A service like this one cannot cost less. */
 export async function serveJson(answer: (body: PeerBody) => Promise<object>): Promise<void> {
   const router = new Router();
   router.post('/v1/client/verdict', async (ctx) => {

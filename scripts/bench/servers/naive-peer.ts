@@ -7,10 +7,10 @@ import { serveJson } from './json-server.ts';
 import { factsOf, naiveVerdictRule } from './naive-rules.ts';
 
 /**
- * The naive peer runs the same rules in the way of an afternoon's work: one engine per rule file and request, and
- * state in Keyv without any atomic step. It rebuilds the engines for each request, because overlapping runs of a
- * shared engine lose rules without a sign. It need not compute its facts, keeps no decisions, journal or sharing
- * counters, and has no rate limit.
+ * The naive peer is a server that evaluates the same rules as a program written in an afternoon would. It has one
+ * engine per rule file and request, and keeps state in Keyv without any atomic step. It rebuilds the engines for each
+ * request, because overlapping runs of a shared engine lose rules without a sign. It need not compute its facts,
+ * keeps no decisions, journal or sharing counters, and has no rate limit.
  */
 const keyv = new Keyv({ store: new KeyvRedis(process.env['REDIS_URL'] ?? ''), useKeyPrefix: false });
 const rules = currentRules();

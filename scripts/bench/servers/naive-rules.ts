@@ -15,8 +15,8 @@ export function factsOf(rules: RuleSet, { facts }: Decision): readonly FactReadi
 
 /**
  * Runs json-rules-engine on all three rule files. Returns the name of the rule that decides the verdict. Each call
- * builds its engines: overlapping runs of one engine lose rules without a sign, so keeping the engines would be
- * faster and give wrong verdicts.
+ * builds its engines. Keeping the engines would be faster but give wrong verdicts, because overlapping runs of one
+ * engine lose rules without a sign.
  */
 export async function naiveVerdictRule(rules: RuleSet, values: readonly FactReading[]): Promise<string> {
   const { groups, signals, verdicts, facts } = rules;

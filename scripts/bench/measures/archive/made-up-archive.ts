@@ -54,7 +54,7 @@ export async function madeUpDay({ archivesDir, decisions, onProgress }: Plan): P
   return archive;
 }
 
-/** Copies that day with other clients and orders until there are `searched` decisions. */
+/** Copies the made-up day with other clients and orders until there are `searched` decisions. */
 export async function madeUpDays(plan: Plan, day: Archive): Promise<Archive> {
   const { archivesDir, decisions, searched, onProgress } = plan;
   const days = Math.ceil(searched / decisions);

@@ -16,7 +16,10 @@ const figure = figuresOf('orders');
 const LOOKUPS = 30;
 const target = { atMost: 300 };
 
-/** Measures how long it takes to look up an order in an archive of many days. Half of the orders are not there. */
+/**
+ * Measures how long it takes to look up an order in an archive of many days. Half of these orders are not in the
+ * archive.
+ */
 export async function* measureOrders(plan: Plan): AsyncGenerator<Figure> {
   const days = await madeUpDays(plan, await madeUpDay(plan));
   const all = decisionsIn(days);

@@ -8,11 +8,11 @@ import type { ValueSums } from '#history/statistics/confidence-sequence.ts';
 import { seeded } from '../../../../test/simulation/seeded-random.ts';
 
 /**
- * Experiments on clients whose values are drawn from a known population, by the estimator alone: no service, no
- * vetoes. Amounts are heavy, and a payer has up to 200 orders.
+ * Experiments with clients whose values are drawn from a known population. Only the estimator is run, without the
+ * service and without vetoes. A few amounts are very large, and a payer has up to 200 orders.
  */
 
-/** The values of a client: the money that it paid and did not take back, and its reversals. */
+/** The values of a client: the money that the client paid and did not take back, and the number of reversals. */
 interface Values {
   readonly amount: number;
   readonly reversals: number;
@@ -69,8 +69,8 @@ function population(weight: Weight): readonly Values[] {
 const REVERSAL_COST = 15;
 
 /**
- * The metrics whose intervals are checked: how much a client of the candidate has in comparison with one of the
- * active version.
+ * The metrics whose intervals are checked, each computed from the values of one client. The intervals are about the
+ * difference between a client of the candidate and one of the active version.
  */
 const METRICS = {
   value: ({ amount, reversals }: Values) => amount - REVERSAL_COST * reversals,
@@ -81,7 +81,7 @@ const METRICS = {
 type Looked = keyof typeof METRICS;
 const LOOKED: readonly Looked[] = ['value', 'amount', 'reversals'];
 
-/** One arm: its number of clients, and the sums of each metric that an estimate needs. */
+/** One arm: the number of its clients, and for each metric the sums that an estimate needs. */
 class DrawnArm {
   clients = 0;
   readonly #sums = new Map(LOOKED.map((metric) => [metric, { seen: 0, sum: 0, size: 0, squares: 0 }]));
@@ -114,18 +114,20 @@ interface DrawnPlan {
   readonly share: number;
   /** The value of a client of the candidate, as a multiple of that of other clients. */
   readonly effect: number;
-  /** True to stop when as many clients have come as the first look with an interval of the value said are needed. */
+  /** True to stop at the number of clients that the first estimate with an interval of the value says are needed. */
   readonly untilPrinted?: true;
 }
 
 /** The result of one experiment. */
 export interface Drawn {
-  /** The first recommendation: the candidate, the active version, or null when no look recommended anything. */
+  /**
+   * The version that was recommended first: the candidate or the active version. Null if no estimate recommended one.
+   */
   recommended: string | null;
-  /** Whether the value had an interval at any look, and whether an interval missed the truth. */
+  /** Whether any estimate had an interval of the value, and whether such an interval missed the truth. */
   spoke: boolean;
   missed: boolean;
-  /** The number of clients named by the first look that had an interval of the value. */
+  /** The number of clients that the first estimate with an interval of the value said are needed. */
   clientsNamed: number | null;
 }
 
@@ -148,7 +150,7 @@ export class DrawnExperiments {
     return values;
   }
 
-  /** Runs one experiment, with several looks. */
+  /** Runs one experiment, and estimates the result several times on the way. */
   #one({ clients, looks, share, effect, untilPrinted }: Omit<DrawnPlan, 'draws'>, draw: Draw): Drawn {
     const [active, candidate] = [new DrawnArm(), new DrawnArm()];
     const found: Drawn = { recommended: null, spoke: false, missed: false, clientsNamed: null };

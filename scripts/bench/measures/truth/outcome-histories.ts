@@ -2,7 +2,7 @@ import type { History } from '../../../../test/history/evidence/backtest/backtes
 
 /** The reports of one order, called `order`, and the status that every figure must then give it. */
 export interface OutcomeHistory {
-  /** The words that follow "an order". */
+  /** The rest of a name that begins with "an order". */
   readonly name: string;
   readonly steps: (history: History) => Promise<void>;
   readonly status: 'PAID' | 'UNPAID' | 'TURNED_AWAY' | 'UNKNOWN' | 'TECHNICAL';

@@ -18,10 +18,10 @@ const UNREPORTED = 0.06;
 const BLOCKS_MAX = 3;
 const REVERSAL_MS = 10 * DAY_MS;
 
-/** The time when everything that payers do is over and reported. */
+/** The time at which payers have done everything, and all of it is reported. */
 const END_MS = T0 + (ARRIVAL_DAYS + 60) * DAY_MS;
 
-/** An order as it happened, as far as it was reported. */
+/** What became of an order, as far as it was reported. */
 export interface SimulatedOrder {
   readonly at: number;
   readonly amount: number;
@@ -37,8 +37,8 @@ export interface SimulatedPayer {
   readonly fingerprint: string;
   readonly orders: readonly SimulatedOrder[];
   /**
-   * The moments at which the payer first met a rule with a holdout in a period of its draw. All orders from there to
-   * the end of the period count.
+   * The entries into the holdout: each is the moment at which the payer first met the rule in a period with one draw.
+   * All orders from that moment to the end of the period count.
    */
   readonly entries: readonly Entry[];
 }
@@ -100,7 +100,10 @@ export class PayerWorld {
     });
   }
 
-  /** Runs all lives to their end, and one more payer last, so that all earlier events are known to be over. */
+  /**
+   * Lets all payers act until they are done. At last one more payer asks, so that all earlier events are known to be
+   * over.
+   */
   async live(): Promise<readonly SimulatedPayer[]> {
     for (const payer of this.#payers) this.#plan(this.#life(payer), T0 + payer.arrivesMs);
     for (let next = this.#agenda.shift(); next !== undefined; next = this.#agenda.shift()) {
@@ -118,7 +121,7 @@ export class PayerWorld {
     this.#agenda.splice(place, 0, { at, life });
   }
 
-  /** Runs the life of a payer. Yields the moments at which it goes on. */
+  /** Lets a payer act. Yields the times, in epoch ms, at which the payer acts next. */
   async *#life(payer: Payer): Life {
     const { draw, client, fingerprint, ordersMax } = payer;
     const { clientIdKey } = client;
@@ -149,7 +152,8 @@ export class PayerWorld {
   }
 
   /**
-   * Asks for a requisite, and asks again after each wait that the payer bears. Returns whether a requisite was shown.
+   * Asks for a requisite, and asks again after each wait that the payer accepts. Returns whether a requisite was
+   * shown.
    */
   async *#granted(
     payer: Payer,
@@ -187,7 +191,7 @@ export class PayerWorld {
 
 type Life = AsyncGenerator<number, void>;
 
-/** The lives of payers, each with the moment at which it goes on. */
+/** The payers' lives, each with the time at which the payer acts next, sorted by this time. */
 type Agenda = { readonly at: number; readonly life: Life }[];
 
 const NO_KEY = { requestId: 'r', idempotencyKey: null };
@@ -238,7 +242,7 @@ function payerOf(client: ClientKey, place: number, { seed, inRings }: Omit<World
       };
 }
 
-/** Notes that a payer met the rule, once in a period of its draw. */
+/** Notes that a payer met the rule with the holdout, once in each period with one draw. */
 function enter(payer: Payer | undefined, at: number, isHeldOut: boolean): void {
   if (payer === undefined || at < (payer.entries.at(-1)?.endsAt ?? 0)) return;
   const offsetMs = Number(BigInt(toClientNumber(payer.client.hash)) % BigInt(HOLDOUT_PERIOD_MS));

@@ -53,7 +53,7 @@ const WITHOUT_CHAIN = {
   to: '',
 };
 
-/** Versions that are made from p2.v10, each with the rules that differ. */
+/** The versions that are made from p2.v10, each with the edits of its rules. */
 const VERSIONS = {
   'p2.v11': [CHAIN],
   'p2.v12': [DEVICE],
@@ -68,7 +68,7 @@ const HOLDOUTS = [
 const FIGURES = ['payments', 'amount', 'reversals', 'requisites', 'value'] as const;
 type Figures = Record<(typeof FIGURES)[number], number>;
 
-/** An estimate per client, and the figure that the rerun of the same payers gave. */
+/** The interval of an estimate per client, and the true figure, which a rerun with the same payers gave. */
 export interface Rerun {
   readonly name: string;
   readonly low: number;
@@ -77,8 +77,9 @@ export interface Rerun {
 }
 
 /**
- * Runs one seed's payers on trial and again under each of its two versions alone, and under each of two holdouts and
- * again with the opposite draw. All run at once, because one world mostly waits for its disk.
+ * Simulates the payers of a seed several times: in a trial and under each of the trial's two versions alone, and with
+ * each of two holdouts and with the opposite of the holdout's draw. All simulations run at once, because one
+ * simulation mostly waits for its disk.
  */
 export async function rerunsOf(seed: number, payers: number): Promise<readonly Rerun[]> {
   const place = { seed, payers: Math.ceil(0.6 * payers), inRings: IN_RINGS.trial };
@@ -110,9 +111,9 @@ function payersUnder(version: string, plan: WorldPlan): Promise<readonly Simulat
 }
 
 /**
- * Returns what a report prints about a rule with a holdout, and the means of the draw and of its opposite. Who enters
- * a later period depends on the earlier periods. So worlds in which nobody or everybody is held out are no truth
- * about it: other payers enter there.
+ * Compares what a report prints about a rule with a holdout with the mean of two simulations: one with the holdout's
+ * draw, and one with the opposite of the draw. Simulations in which nobody or everybody is held out do not give the
+ * truth, because who enters a later period depends on the earlier periods.
  */
 async function holdoutOf({ name, version, rule }: HeldOut, plan: WorldPlan): Promise<readonly Rerun[]> {
   const draw = createHoldoutDraw(`truth-${plan.seed}`);
@@ -133,7 +134,7 @@ async function holdoutOf({ name, version, rule }: HeldOut, plan: WorldPlan): Pro
   return netReruns(name, found[0]?.net ?? null, mean);
 }
 
-/** Compares what a report prints about a rule with what a client does more without the rule. */
+/** Compares what a report prints about a rule with how much more a client does without the rule. */
 function netReruns(
   name: string,
   net: HoldoutResult['net'],
@@ -163,7 +164,7 @@ async function netOf(
   return found.find(({ name }) => name === rule)?.net ?? null;
 }
 
-/** Returns what a trial prints about the rule that the candidate lacks. */
+/** Returns what the report of a trial prints about the rule that the candidate lacks. */
 function netByTrial(version: string, plan: WorldPlan): Promise<HoldoutResult['net']> {
   return inAStore(async (store) => {
     const node = await nodeOf(store);
@@ -206,9 +207,7 @@ async function archived<T>(store: Store, ask: Parameters<typeof withEvidence<T>>
   }
 }
 
-/**
- * Returns what a payer did within the window after its first request, as it was known when the payer began to count.
- */
+/** Returns what a payer did within the window after the payer's first request. */
 function figuresOfWindow({ orders }: SimulatedPayer): Figures {
   const [first] = orders;
   const endsAt = (first?.at ?? 0) + WINDOW_DAYS * DAY_MS;

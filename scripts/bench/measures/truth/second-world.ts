@@ -21,11 +21,11 @@ import { OUTCOME_HISTORIES, type OutcomeHistory } from './outcome-histories.ts';
 import { inAStore } from './store-for-work.ts';
 
 /**
- * A second world beside that of `reruns`, with histories of which figures were once wrong without a sign. Each kind
- * is so small that its truth is counted while it happens. So most figures must be exact.
+ * Histories for which printed figures were once wrong without a sign. Each history is so small that its truth is
+ * counted while it happens, so most figures must be exact. `reruns.ts` has larger simulations.
  */
 
-/** A figure and the truth. When the figure is right, they are equal to about a billionth. */
+/** A printed figure and the true one. If the printed figure is right, the two differ by at most about a billionth. */
 export interface Checked {
   readonly name: string;
   readonly printed: unknown;
@@ -36,12 +36,15 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const CHAIN = 'blocked-by-unpaid-chain';
 
-/** Runs all kinds for which the world of a seed has the exact truth. */
+/** Checks all figures of which the histories of a seed give the exact truth. */
 export async function exactKinds(seed: number): Promise<readonly Checked[]> {
   return [...(await holdoutKinds(seed)), ...(await trialKinds(seed)), ...(await clockKinds(seed))];
 }
 
-/** Checks a holdout: who was skipped, who is too young to count, and in which currencies payers paid. */
+/**
+ * Checks the figures of a holdout: the clients whom the rule matched, those who are too new to count, and the money
+ * in several currencies.
+ */
 async function holdoutKinds(seed: number): Promise<readonly Checked[]> {
   return inAStore(async (store) => {
     const { all, old } = await liveHoldoutWorld(store, seed);
@@ -96,7 +99,10 @@ function ratio(
   return (figure?.value ?? Number.NaN) / (rule?.net?.clients ?? Number.NaN);
 }
 
-/** Checks a trial: asked for a shorter span, in a currency in which nobody paid, and for how long it will take. */
+/**
+ * Checks the report of a trial: for a shorter span, in a currency in which nobody paid, and about how long the trial
+ * will take.
+ */
 async function trialKinds(seed: number): Promise<readonly Checked[]> {
   const { whole, within, elsewhere, notes } = await askedTrial(seed);
   const told = ({ arms, differences, levels, recommendation }: typeof whole) => ({
@@ -147,7 +153,7 @@ const nightOf = (name: string, digit: string): RuleSet => ({
 const [UTC, KOLKATA] = [nightOf('UTC', '1'), nightOf('Asia/Kolkata', '2')];
 const KOLKATA_AHEAD_MS = 5.5 * HOUR_MS;
 
-/** Checks two versions that differ only in their clocks. */
+/** Checks the comparison of two versions that differ only in their time zones. */
 async function clockKinds(seed: number): Promise<readonly Checked[]> {
   return inAStore(async (store) => {
     const history = new History(store, UTC);
@@ -200,8 +206,8 @@ const PAYERS = 60;
 const PAYMENTS = 4;
 
 /**
- * Makes a shop of ninety days whose payers take a share of their payments back after 14 to 35 days, and some take
- * back nearly all. Returns null when too few reversals came for a prediction.
+ * Simulates ninety days of a shop whose payers take a share of their payments back after 14 to 35 days. Some payers
+ * take most of them back. Returns null if too few reversals came for a prediction.
  */
 export function predictedReversals(seed: number): Promise<PredictedReversals | null> {
   return inAStore(async (store) => {

@@ -17,7 +17,10 @@ const SPLITS = [0.5, 0.2, 0.1, 0.05, 0.02] as const;
 const CLIENTS = 20_000;
 const LOOKS = 40;
 
-/** Of 700 draws at a split, 14 may recommend one of two equal versions. Of all draws, 1.4 % may. */
+/**
+ * Of 700 experiments with one split of the clients, 14 may recommend one of two equal versions. Of all experiments,
+ * 1.4 % may.
+ */
 const ERRORS_MAX = { split: 0.02, all: 0.014 };
 const COVERED_MIN = 0.93;
 const POWER_MIN = 0.8;
@@ -29,7 +32,7 @@ export async function* measureTruth(plan: Plan): AsyncGenerator<Figure> {
   yield* rerun(plan);
 }
 
-/** Counts how often figures are still wrong that were once wrong without a sign. */
+/** Counts how often the figures that were once wrong without a sign are wrong now. */
 async function* secondWorld({ seeds }: Plan): AsyncGenerator<Figure> {
   const checked: Checked[] = [...(await outcomeKinds())];
   // The figures are exact, so few worlds are enough.
@@ -41,7 +44,7 @@ async function* secondWorld({ seeds }: Plan): AsyncGenerator<Figure> {
   yield* predicted(seeds);
 }
 
-/** Whether both are equal except for digits from rounding. */
+/** Tells whether the printed figure and the truth are equal except for rounding. */
 function isTrue({ printed, truth }: Checked): boolean {
   const text = (value: unknown) =>
     JSON.stringify(value, (_, part) => (typeof part === 'number' ? Number(part.toPrecision(9)) : part));
@@ -121,11 +124,17 @@ function* covered(name: string, experiments: readonly Drawn[]): Generator<Figure
   yield figure(what, right, '', { atLeast: COVERED_MIN });
 }
 
-/** In 17 of 20 worlds the interval must hold the mean of the reruns. In at most 1 it may lie on the wrong side of 0. */
+/**
+ * In 17 of 20 simulations the interval must contain the mean of the reruns. In at most 1 it may lie on the wrong side
+ * of 0.
+ */
 const HELD_MIN = 17 / 20;
 const WRONG_MAX = 1 / 20;
 
-/** Compares the estimates in a world of payers who react with the same payers under each policy alone. */
+/**
+ * Compares the estimates for simulated payers, who react to answers, with what the same payers do under each version
+ * alone.
+ */
 async function* rerun({ seeds, payers }: Plan): AsyncGenerator<Figure> {
   const reruns: Rerun[] = [];
   for (let seed = 1; seed <= seeds; seed++) reruns.push(...(await rerunsOf(seed, payers)));
