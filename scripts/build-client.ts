@@ -13,10 +13,10 @@ import { dirname, join, resolve } from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 
 /**
- * Makes JavaScript with types out of `src/sdk`: `npm run build:client [-- FOLDER]`, dist/client
- * when no folder is given. The folder is a package of its own without dependencies, so that
- * `npm pack ./dist/client` gives a caller no more than the client. It is CommonJS, which ES modules
- * import by name as well: one copy serves both, and an error has one class.
+ * Builds JavaScript with types from `src/sdk`. Run it with `npm run build:client [-- FOLDER]`. The default folder is
+ * dist/client. The folder is a package of its own without dependencies, so that `npm pack ./dist/client` gives a
+ * caller no more than the client. The package is CommonJS, which ES modules can import by name, too. One copy then
+ * serves both kinds of modules, and each error has a single class.
  */
 
 const ROOT = join(import.meta.dirname, '..');
@@ -61,7 +61,7 @@ function describePackage(folder: string): void {
   cpSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
 }
 
-/** Whether the folder may be emptied: it is new, empty, or holds an earlier client. */
+/** Tells whether the folder may be emptied, because it is new, empty, or holds an earlier client. */
 function mayBeEmptied(): boolean {
   if (!existsSync(target)) return true;
   const names = readdirSync(target);
@@ -75,8 +75,8 @@ if (!mayBeEmptied()) {
   process.exit(2);
 }
 mkdirSync(dirname(target), { recursive: true });
-// The package is made beside the folder and moved there when it is complete. A build that is broken off leaves
-// nothing half done.
+// The package is made beside the folder and moved there when it is complete. A build that is interrupted leaves no
+// incomplete package there.
 const made = `${target}.${process.pid}`;
 mkdirSync(made);
 const status = compileTo(made);

@@ -21,7 +21,10 @@ const RUN_ONE = join(import.meta.dirname, 'chaos', 'run-one.ts');
 let current: ChildProcess | null = null;
 let interrupted: NodeJS.Signals | null = null;
 
-/** Runs `npm run chaos [-- NAME..] [--quick] [--json]`: faults of the service, each with its figures. */
+/**
+ * Runs `npm run chaos [-- NAME..] [--quick] [--json]`, which causes faults of the service and prints the figures of
+ * each.
+ */
 async function main(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {

@@ -6,8 +6,8 @@ import { createCallerDocument } from '#workbench/platform/caller-document.ts';
 import { createPlatformDocument } from '#workbench/platform/platform-operations.ts';
 
 /**
- * Writes src/sdk/records.ts, the shapes that the client library sends and gets, and the queries that it takes, from the OpenAPI documents:
- * `node scripts/client-records.ts`. A test fails when the file is stale.
+ * Writes src/sdk/records.ts from the OpenAPI documents: the shapes that the client library sends and gets, and the
+ * queries that it takes. Run it with `node scripts/client-records.ts`. A test fails if the file is stale.
  */
 
 const ROOT = join(import.meta.dirname, '..');
@@ -87,7 +87,7 @@ const QUERIES: Readonly<Record<string, string>> = {
 /** A whole number with at most this many possible values is written as these values. */
 const LISTED_NUMBERS_MAX = 2;
 
-/** With fewer common members shapes are alike by chance. */
+/** The fewest members of a shape that others may extend. Shapes with fewer members in common are alike by chance. */
 const BASE_MEMBERS_MIN = 3;
 
 type TypeName = 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | 'null';
@@ -252,7 +252,10 @@ class Records {
     return `${formatComment(schema)}export interface ${head} {\n${rest.join('\n')}\n}\n`;
   }
 
-  /** Finds the largest named shape whose members a received shape has all, and returns it with the other members. */
+  /**
+   * Finds the largest named shape of which a received shape has all members. Returns it with the received shape's
+   * other members.
+   */
   #based(members: readonly string[], isSent: boolean) {
     const known = isSent ? [] : [...this.#bases].filter(([, its]) => its.size < members.length);
     const [base = null, its = new Set()] =

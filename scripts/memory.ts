@@ -4,10 +4,11 @@ import { command } from '../test/servers/redis-command.ts';
 import { FilledRedis, type Payer, payersNamed, usedBetween } from './bench/filled-redis.ts';
 
 /**
- * Measures what payers cost in Redis, by kind of key: `node scripts/memory.ts`. Payers of each kind fill a
- * redis-server: a score with a device, a verdict with an Idempotency-Key and an outcome, several times over 90 days.
- * After 30 days without them one kind of key after the other is removed, and the freed memory is read. Only the
- * service's time is simulated, so keys that Redis expires by itself (records, devices, answers) are all still there.
+ * Measures what payers cost in Redis, by kind of key. Run it with `node scripts/memory.ts`. For each number of
+ * verdicts, payers fill a redis-server: each asks that often, over 90 days, for a score with a device and a verdict
+ * with an Idempotency-Key, and an outcome is reported each time. After 30 days without requests, one kind of key
+ * after the other is removed, and the freed memory is read. Only the service's time is simulated, so keys that Redis
+ * expires by itself (records, devices, answers) are all still there.
  */
 const { values } = parseArgs({
   options: {

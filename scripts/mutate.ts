@@ -15,9 +15,9 @@ import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
 import { runProgram } from './run-program.ts';
 
 /**
- * Breaks one behaviour after another in a copy of the sources, and says which test files of `npm test` notice. Only
- * test files are tried that run the broken place. Run it with `npm run mutate`, or `npm run mutate --
- * src/checkout/access` for a part.
+ * Breaks one behaviour after another in a copy of the sources, and says which test files of `npm test` notice. For
+ * each mutation, only the test files that run the broken place are tried. Run it with `npm run mutate`, or `npm run
+ * mutate -- src/checkout/access` for a part.
  */
 
 /** An edit that breaks one behaviour. The file has `from` exactly once. */
@@ -34,7 +34,7 @@ const LIST = join(import.meta.dirname, 'mutate', 'mutations.yaml');
 const RECORDED = join(ROOT, 'node_modules', '.cache', 'coverage.json');
 const MOCHA = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'));
 const JOBS = availableParallelism();
-/** The number of test files that are tried before the next ones. */
+/** The number of test files that are run together, before the next ones. */
 const AT_ONCE = 12;
 const PATIENCE_MS = 120_000;
 
@@ -65,7 +65,7 @@ export async function recordedFor(root: string, test: string): Promise<Coverage[
   return ran;
 }
 
-/** Whether the innermost of the ranges around a place ran. */
+/** Tells whether the innermost of the ranges around a place ran. */
 function hasRun(ranges: readonly Range[], at: number): boolean {
   const around = ranges.filter(({ startOffset, endOffset }) => startOffset <= at && at < endOffset);
   const lengthOf = (one: Range) => one.endOffset - one.startOffset;
@@ -73,8 +73,8 @@ function hasRun(ranges: readonly Range[], at: number): boolean {
 }
 
 /**
- * Returns the test files that ran the place. When none did, as for a script of Redis, returns the test files of its
- * room.
+ * Returns the test files that ran the place. If none did, as for a script of Redis, returns the test files of the
+ * nearest folder that has some.
  */
 function listCandidates(coverage: Coverage, { file }: Mutation, at: number): readonly string[] {
   const tests = Object.keys(coverage);
@@ -88,8 +88,8 @@ function listCandidates(coverage: Coverage, { file }: Mutation, at: number): rea
 }
 
 /**
- * Finds the test files that notice a mutation, and counts those that were tried. It begins with the tests that run
- * the fewest source files, and stops when one notices.
+ * Finds the test files that notice a mutation, and counts those that were tried. The tests that run the fewest source
+ * files are tried first, and no more are tried when one notices.
  */
 export async function noticing(root: string, coverage: Coverage, mutation: Mutation) {
   const { file, from, to } = mutation;

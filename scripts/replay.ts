@@ -23,8 +23,8 @@ class Interrupted extends Error {
 }
 
 /**
- * Runs `npm run replay -- FILE.ndjson [--data-dir FOLDER] [--json]`, which sends recorded payments to the service, by
- * the data's clock.
+ * Runs `npm run replay -- FILE.ndjson [--data-dir FOLDER] [--json]`, which sends recorded payments to the service.
+ * The service's clock follows the times of the data.
  */
 async function main(): Promise<void> {
   const program = new Command('replay')
@@ -104,8 +104,8 @@ async function run(path: string, options: Options): Promise<void> {
 const BAD_LINES_SHOWN = 20;
 
 /**
- * Returns a signal that aborts on SIGINT and SIGTERM. These may come twice, from the terminal and from npm, and
- * cleaning up always finishes.
+ * Returns a signal that aborts on SIGINT and SIGTERM. A signal may come twice, from the terminal and from npm.
+ * Cleaning up finishes all the same.
  */
 function createInterruption(): AbortSignal {
   const controller = new AbortController();

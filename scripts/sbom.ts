@@ -44,7 +44,7 @@ export interface Component {
 
 /**
  * Lists the packages that run in production. They are chosen here, because `npm sbom --omit dev` also leaves out
- * packages that tests use, too.
+ * packages that both production and tests use.
  */
 export function sbomOfLockfile(): Sbom {
   const args = [

@@ -63,7 +63,7 @@ export interface Outcome {
 
 const TITLES: readonly string[] = ['scenario', 'figure', 'seen', 'target', ''];
 
-/** Formats the one table of a run. A scenario that broke off has a line that missed. */
+/** Formats the one table of a run. A scenario that broke off has a line with the judgement MISS. */
 export function outcomeTable(outcomes: readonly Outcome[]): string {
   return formatTable(TITLES, outcomes.flatMap(formatRows));
 }
@@ -79,7 +79,7 @@ function formatRows({ scenario, figures, trouble }: Outcome): readonly (readonly
   return trouble === null ? rows : [...rows, [scenario, 'ran to its end', trouble, 'yes', 'MISS']];
 }
 
-/** Whether every figure of every scenario meets its target. */
+/** Tells whether every scenario ran to its end and every figure meets its target. */
 export function allPass(outcomes: readonly Outcome[]): boolean {
   return outcomes.every(
     ({ figures, trouble }) => trouble === null && figures.every(({ judgement }) => judgement !== 'MISS'),

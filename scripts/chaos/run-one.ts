@@ -3,13 +3,13 @@ import type { ScenarioRun } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 
 /**
- * One scenario in a process of its own, as scripts/chaos.ts starts it: `run-one.ts NAME [--quick]`. Its
- * figures go to standard output as JSON, what it says meanwhile to standard error.
+ * Runs one scenario in this process: `run-one.ts NAME [--quick]`, as scripts/chaos.ts starts it. Prints the figures
+ * to standard output as JSON, and progress to standard error.
  */
 async function main(): Promise<void> {
   process.on('SIGINT', () => process.exit(130));
   process.on('SIGTERM', () => process.exit(143));
-  // Keeps the process alive. Its children do not, and a scenario may wait for nothing else.
+  // The interval keeps the process alive. Child processes do not, and a scenario may wait for nothing else.
   setInterval(() => {}, 1000);
   const [name, ...flags] = process.argv.slice(2);
   const scenario = scenarios.find((one) => one.name === name);

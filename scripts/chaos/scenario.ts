@@ -1,15 +1,18 @@
 import type { Figure } from './figure.ts';
 
 export interface ScenarioRun {
-  /** Whether to run fewer rounds and shorter loads. That shows that the scenario works, not how good the service is. */
+  /**
+   * Whether to run fewer rounds and shorter loads. Such a run shows that the scenario works, not how good the service
+   * is.
+   */
   readonly quick: boolean;
   /** Prints a line of progress to standard error. */
   readonly report: (line: string) => void;
 }
 
 /**
- * A fault of the service, and what is measured meanwhile. It runs in a process of its own and starts what it needs on
- * 127.0.0.1. Its processes and folders are removed with that process.
+ * A fault of the service, and what is measured meanwhile. A scenario runs in a process of its own and starts what it
+ * needs on 127.0.0.1. Everything that it started is removed when its process ends.
  */
 export interface Scenario {
   /** The NAME in `npm run chaos -- NAME`. */

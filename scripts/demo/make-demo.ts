@@ -144,7 +144,10 @@ async function playFourWeeks(store: Store, config: Config, nowMs: number): Promi
   await node.stop();
 }
 
-/** Payers who have nothing to do with each other live at the same time, because each commit waits for the disk. */
+/**
+ * The number of lanes. A lane has a clock of its own and simulates payers who share nothing with those of other
+ * lanes. All lanes run at the same time, because each commit waits for the disk.
+ */
 const LANES = 24;
 
 /** The most time, in ms, by which the clocks of the lanes may differ. */
@@ -250,7 +253,7 @@ async function issueKeys(store: Store): Promise<DemoKeys> {
   };
 }
 
-/** Ships all decisions, so that the first look finds them in the archive. */
+/** Ships all decisions, so that people find them in the archive from the beginning. */
 async function shipAll(config: Config): Promise<void> {
   const { archiveDir, archiveKeepMs, decisionsHotMs, rulesDir, dataDir } = config;
   if (archiveDir === null) return;

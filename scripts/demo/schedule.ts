@@ -7,9 +7,9 @@ interface Planned {
   readonly act: Act;
 }
 
-/** The events of a made-up time, one after the other. */
+/** The planned events of a simulated time. They run one after the other. */
 export class Schedule {
-  /** The latest comes first, so that the next one is taken from the end. */
+  /** The latest event comes first, so that the next one is taken from the end. */
   readonly #planned: Planned[] = [];
 
   add(at: number, act: Act): void {
@@ -22,7 +22,7 @@ export class Schedule {
     this.#planned.splice(low, 0, { at, act });
   }
 
-  /** Runs everything that is planned before the end, each with the clock at its moment. Leaves the clock at the end. */
+  /** Runs all events that are planned before the end. Sets the clock to the time of each event, and then to the end. */
   async run(clock: { now: number }, endMs: number): Promise<void> {
     for (;;) {
       const next = this.#planned.at(-1);

@@ -7,11 +7,11 @@ import type { Schedule } from './schedule.ts';
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 
-/** The state of the shop and its surroundings. */
+/** The conditions under which payers pay and the shop reports. */
 export interface ShopState {
   /** Returns the share of willing payers who can pay. It is lower on a day on which a bank is down. */
   readonly bankShare: (at: number) => number;
-  /** Returns when a report of a moment reaches the service, in epoch ms. Null means never. */
+  /** Returns when the report of an outcome at this moment reaches the service, in epoch ms. Null means never. */
   readonly reportedAt: (at: number) => number | null;
 }
 

@@ -15,7 +15,7 @@ const VISITS = 260;
 /** The visits by hour of the day: quiet nights, a peak at noon and a higher one in the evening. */
 const HOURS = [5, 3, 2, 1, 1, 2, 4, 8, 12, 15, 17, 20, 24, 21, 17, 16, 18, 22, 28, 33, 35, 29, 19, 10];
 
-/** The visits by day of the week, Sunday first. Most people buy at its end. */
+/** The visits by day of the week, Sunday first. Most people buy at the end of the week. */
 const WEEKDAYS = [1.2, 0.85, 0.82, 0.9, 0.98, 1.15, 1.3];
 
 /** The number of returning payers who are bound to a requisite. */
@@ -30,7 +30,7 @@ const CARD_TESTS = [2, 9, 17, 24] as const;
 export const RING_DEVICE = 'device-of-the-ring';
 
 /**
- * Returns the shop's state over the four weeks. A bank is down for a day, and for most of another day the shop's
+ * Returns the shop's conditions over the four weeks. A bank is down for a day, and for most of another day the shop's
  * reports do not arrive.
  */
 export function stateOfShop(startMs: number, chance: Chance): ShopState {
@@ -39,7 +39,7 @@ export function stateOfShop(startMs: number, chance: Chance): ShopState {
     bankShare: (now) => (now >= at(BAD_DAY, 9) && now < at(BAD_DAY, 21) ? 0.45 : 1),
     reportedAt: (now) => {
       if (now < at(SILENT_DAY, 8) || now >= at(SILENT_DAY, 19)) return now;
-      // When somebody notices, the reports of that time are sent again, as far as they were kept.
+      // When somebody notices, the reports of these hours are sent again, as far as they were kept.
       return chance.happens(0.75) ? at(SILENT_DAY, 19) + chance.whole(1, 30 * MINUTE_MS) : null;
     },
   };

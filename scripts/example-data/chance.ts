@@ -4,7 +4,7 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 /** The number of steps between 0 and 1, which is as many as one draw of the generator tells apart without bias. */
 const STEPS = 2 ** 30;
 
-/** Draws that are the same for the same seed on every machine. */
+/** Draws random values that are the same for the same seed on every machine. */
 export class Chance {
   readonly #generator: ReturnType<typeof xoroshiro128plus>;
 

@@ -134,7 +134,7 @@ function createPerson(chance: Chance, name: string): Payer {
   };
 }
 
-/** Draws a moment of the day with this number. Most people pay between 8 and 23 o'clock. */
+/** Draws a time, in epoch ms, on the day with this number, counted from 0. Most people pay between 8 and 23 o'clock. */
 function drawWakingHour(chance: Chance, day: number): number {
   return Math.floor(START_MS + day * DAY_MS + chance.between(8, 23) * HOUR_MS);
 }
@@ -257,7 +257,7 @@ function createCardTester(chance: Chance, name: string): readonly Attempt[] {
   return attempts;
 }
 
-/** Makes eight names on one device and one address, on one afternoon. */
+/** Makes the attempts of eight names on one device and one address, on one afternoon. */
 function createFarm(chance: Chance, name: string): readonly Attempt[] {
   const device = { fingerprint: `device-of-${name}`, ip: `192.0.2.${chance.whole(1, 254)}` };
   const startAt = START_MS + chance.whole(1, DAYS - 2) * DAY_MS + chance.between(12, 16) * HOUR_MS;

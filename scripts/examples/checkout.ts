@@ -15,8 +15,8 @@ import {
  *
  * npm run -s example -- --key KEY --owner-key KEY
  *
- * In a project of your own the import is `client-scoring-client`. The platform `sandbox` has a ladder of seconds, so
- * that its waits are short; issue both keys for it.
+ * In a project of your own the import is `client-scoring-client`. Issue both keys for the platform `sandbox`, whose
+ * ladder has waits of seconds.
  */
 
 const USAGE = `npm run -s example -- --key KEY --owner-key OWNER_KEY [--url URL] [--platform-url URL]
@@ -51,7 +51,7 @@ async function waitOut(moment: Date): Promise<void> {
 
 const PRESS_TRIES_MAX = 5;
 
-/** Sends one press of the button. All tries have the same key, so that the payer takes one step. */
+/** Sends one press of the button. All tries have the same key, so that the service decides once. */
 async function pressButton(orderRef: string): Promise<Verdict> {
   const idempotencyKey = crypto.randomUUID();
   for (let number = 1; ; number += 1) {

@@ -3,12 +3,12 @@ import { parseArgs } from 'node:util';
 import { NoAnswerError, PlatformClient, type PlatformEvent } from '#sdk/client.ts';
 
 /**
- * A copy of all that happened in a SQLite file of your own, each event exactly once, kept up to date:
+ * Keeps a SQLite file of your own up to date with all that happened, with each event exactly once:
  *
  *   node scripts/examples/copy-events.ts --key KEY --file events.db
  *
- * It may be killed at any moment and started again. In a project of your own the import is `client-scoring-client`;
- * with PostgreSQL the statements are the same but for the placeholders. The key needs `events`.
+ * The program may be killed at any moment and started again. The key needs the operation `events`. In a project of
+ * your own the import is `client-scoring-client`. With PostgreSQL only the placeholders of the statements differ.
  */
 
 const { values } = parseArgs({

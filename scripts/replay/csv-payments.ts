@@ -67,7 +67,10 @@ export function readCsvFile(path: string, mapping: CsvMapping): Promise<CsvFile>
 
 const SEPARATORS = [',', ';', '\t'];
 
-/** Finds the separator that the heading has most of. The engine would also guess from the rows. */
+/**
+ * Finds the separator that the heading has most of. It is not left to the engine, which would also guess from the
+ * rows.
+ */
 async function findSeparator(path: string): Promise<string> {
   const file = await open(path);
   for await (const heading of file.readLines()) {

@@ -3,9 +3,10 @@ import type { JsonObject } from '#base/files/json-object.ts';
 import type { Decision, ScoreAnswer, VerdictAnswer } from '#decision/decision.ts';
 import type { RecordedBinding, RecordedOutcome, RecordedPayment } from './recorded-payments.ts';
 
-/** The operations that a replay uses, and how often it used them. */
+/** The operations that a replay uses. */
 export type DrivenOperation = 'score' | 'verdict' | 'outcomes' | 'clients' | 'decisions';
 
+/** How often a replay used each operation. */
 export type Use = Readonly<Record<DrivenOperation, number>>;
 
 /** The addresses of the service, and the access key. */
@@ -31,11 +32,11 @@ interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly body?: object;
-  /** With this key a repeated request counts once. */
+  /** Under the same Idempotency-Key, a repeated request is decided once. */
   readonly idempotencyKey?: string;
 }
 
-/** The status with which a slow store is tried again. A replay without a store ends. */
+/** The status of a service whose store is slow. The request is tried again, up to `TRIES_MAX` times. */
 const UNAVAILABLE = 503;
 const TRIES_MAX = 20;
 const PAUSE_MS = 250;
@@ -67,7 +68,7 @@ export class Driver {
       .body;
   }
 
-  /** Asks for a verdict (interface, section 4.2). Returns also the id of the decision behind the answer. */
+  /** Asks for a verdict (interface, section 4.2). Returns the answer and the id of its decision. */
   async verdict(payment: RecordedPayment): Promise<{ answer: VerdictAnswer; decisionId: string }> {
     const { sellPointKey, clientIdKey, method, amountRequested, orderRef, toPayCurrency, line } = payment;
     const asked = {
@@ -110,7 +111,7 @@ export class Driver {
     }
   }
 
-  /** Reads the record of a decision, which has more than the answer, like the level of the ladder. */
+  /** Reads the record of a decision. It says more than the answer, like the level of the ladder. */
   async decision(decisionId: string): Promise<Decision> {
     const path = `platform/decisions/${decisionId}`;
     return (await this.#ask<Decision>({ operation: 'decisions', method: 'GET', path })).body;

@@ -6,7 +6,7 @@ import type { Verdict } from '#decision/rules/rule-set.ts';
 export interface Observation {
   readonly clientIdKey: string;
   readonly clientGroup: ClientGroup;
-  /** The score's answer, from before the outcome of this payment was known. */
+  /** The payment score that was answered before the outcome of this payment was known. */
   readonly paymentScore: number;
   readonly isBotAtScore: boolean;
   readonly verdict: Verdict;
@@ -15,7 +15,7 @@ export interface Observation {
   readonly waitLevel: number | null;
   /** The outcome of the order by its last report. Null when it is not known. */
   readonly outcome: Outcome | null;
-  /** Whether this was the first request for its order. A later score may know the outcome. */
+  /** Whether this was the first request for its order. The score of a later request may know the outcome. */
   readonly isFirst: boolean;
   readonly abuse: boolean | null;
 }

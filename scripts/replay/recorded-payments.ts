@@ -58,7 +58,7 @@ export interface RecordedHistory {
   readonly badLines: readonly BadLine[];
 }
 
-/** There is nothing to replay. The message names the file and says what is allowed. */
+/** A line is bad, or the file has nothing that can be replayed. The message says what is allowed. */
 export class InputError extends Error {
   override readonly name = 'InputError';
 }
@@ -152,14 +152,14 @@ const REQUIRED_MEMBERS = [
   'method',
 ] as const;
 
-/** Joins the hints of the page, which have columns of their own in a CSV file. */
+/** Joins the hints of the page into `clientHints`, because they have columns of their own in a CSV file. */
 function joinHints({ jsOk, honeypotTriggered, ...record }: JsonObject): JsonObject {
   const hints = Object.entries({ jsOk, honeypotTriggered }).filter(([, value]) => value !== undefined);
   return hints.length === 0 ? record : { ...record, clientHints: Object.fromEntries(hints) };
 }
 
 /**
- * Parses the events of one line. A payment may have its outcome in its line, and the outcome follows it. Throws
+ * Parses the events of one line. If the line of a payment also has the outcome, the outcome is a second event. Throws
  * InputError for a bad line.
  */
 export function parseRecordedLine(text: string, line: number): readonly RecordedEvent[] {

@@ -48,9 +48,10 @@ export interface ReplayOptions {
 }
 
 /**
- * Replays a file of recorded payments. Each attempt is sent as a score and then a verdict, each outcome and binding
- * when it became known, with the service's clock at that moment. An order that was refused is reported as abandoned.
- * Requests are sent one at a time, so the clock never moves during a request and equal files give equal results.
+ * Replays a file of recorded payments. Each payment is sent as a score and then a verdict, and each outcome and
+ * binding is sent as it is. The service's clock is set to the time of each event before it is sent. An order that was
+ * refused is reported as abandoned. Requests are sent one at a time, so the clock never moves during a request, and
+ * equal files give equal results.
  *
  * Throws InputError, UnexpectedAnswer, the reason of `signal`, and what the start of the service throws.
  */
@@ -95,7 +96,7 @@ class Replayer {
   readonly #observations: Observation[] = [];
   readonly #badLines: BadLine[];
   readonly #badPayments = new Set<number>();
-  /** How far each requested order came. */
+  /** What became of each requested order so far. */
   readonly #orders = new Map<string, 'refused' | 'abandoned' | 'granted'>();
 
   constructor(path: string, driver: Driver, { events, badLines }: RecordedHistory) {
@@ -164,7 +165,7 @@ class Replayer {
   }
 }
 
-/** Returns the outcome of each order by its last report. It is unknown after a technical failure. */
+/** Returns the outcome of each order by its last report. The outcome is unknown after a technical failure. */
 function findOutcomes(events: readonly RecordedEvent[]): ReadonlyMap<string, Outcome | null> {
   const ends = new Map<string, Outcome | null>();
   for (const event of events)

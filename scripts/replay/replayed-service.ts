@@ -35,7 +35,7 @@ export interface ReplayedService extends Endpoints {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The salt is fixed, because intervals depend on the hashes of payers: equal files give equal figures. */
+/** The salt is fixed, so that equal files give equal figures. Intervals depend on the hashes of payers. */
 const SALT = 'salt-of-every-replay-A';
 
 /** How long the key is valid after the end of the data, in ms. */
@@ -43,8 +43,8 @@ const KEY_MARGIN_MS = 60_000;
 
 /**
  * Runs the service as `src/main.ts` composes it, but with the given clock, without a rate limit, and on ports and a
- * store of its own. The store is SQLite in `dataDir` or a temporary folder, or Redis when `env` names one. When `run`
- * ends, however it ends, everything is closed and a temporary folder is removed.
+ * store of its own. The store is SQLite in `dataDir` or a temporary folder, or Redis when `env` names one. Everything
+ * is closed, and a temporary folder is removed, when `run` returns or throws.
  */
 export async function withReplayedService<T>(
   {
@@ -105,7 +105,10 @@ function start(
   });
 }
 
-/** Refuses a store that was used. It would answer from its earlier state, and its journal would hold two histories. */
+/**
+ * Refuses a store that was used. The service would answer from its earlier state, and the journal would hold two
+ * histories.
+ */
 function refuseUsed(path: string): void {
   if (!existsSync(path)) return;
   throw new ConfigError(

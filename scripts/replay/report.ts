@@ -42,7 +42,10 @@ function formatIntroduction(path: string, replayed: Replay): string {
   ].join('\n');
 }
 
-/** Says what the rules would have done to payments, by their outcomes. Payments of one payer depend on each other. */
+/**
+ * Says what the rules would have done to payments, by their outcomes. The shares' intervals allow for payments of one
+ * payer depending on each other.
+ */
 function formatShortAnswer(observations: readonly Observation[]): string {
   const unknown = observations.filter(({ outcome }) => outcome === null).length;
   const lines = [

@@ -11,7 +11,7 @@ import type { Use } from './driver.ts';
 import type { Observation } from './observation.ts';
 import type { Replay } from './replay.ts';
 
-/** The figures of a replay, as `--json` prints them. A figure is null when the data is not enough. */
+/** The figures of a replay, as `--json` prints them. A figure is null if there is too little data for it. */
 export interface Summary {
   readonly payments: number;
   /** The number of lines that were left out. */
@@ -38,13 +38,16 @@ export interface Summary {
 export type VerdictCounts = Readonly<Record<Verdict, number>>;
 
 export interface PaymentScoreQuality {
-  /** The number of orders with an outcome. Each counts as it was first asked for. */
+  /** The number of orders with an outcome. The score of each order's first request is measured. */
   readonly measured: number;
   readonly auc: number | null;
   readonly brier: number | null;
 }
 
-/** The share of the PAID and of the UNPAID payments that got a verdict. Null when there are no such payments. */
+/**
+ * Which share of the PAID payments got one verdict, and which share of the UNPAID payments. A share is null if there
+ * are no such payments.
+ */
 export interface OutcomeShares {
   readonly paidShare: number | null;
   readonly unpaidShare: number | null;

@@ -4,7 +4,7 @@ import type { Decision } from '#decision/decision.ts';
 import { installedChromium } from '../../test/servers/chromium.ts';
 import type { SeededConsole } from './seeded-console.ts';
 
-/** A tab, with its errors and its requests to other addresses. */
+/** A tab of the browser, with its errors and its requests to addresses outside the console. */
 export interface WatchedPage {
   readonly page: Page;
   /** Messages of the browser's console, with the address that they are about, and errors that nothing caught. */

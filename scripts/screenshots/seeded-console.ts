@@ -132,7 +132,7 @@ const SETTINGS = {
   log: createLog('silent'),
 } as const;
 
-/** Ships like another process would, because the service only reads the archive. */
+/** Ships everything as a shipper process would, because the service itself only reads the archive. */
 async function shipAll(dataDir: string, rulesDir: string): Promise<void> {
   const archiveDir = join(dataDir, 'archive');
   const { shipper, close } = await openShipper(

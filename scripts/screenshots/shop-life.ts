@@ -40,8 +40,8 @@ const TRUST = { group: 'TRUSTED', reason: 'vouched for by the support desk' };
 const EXPIRED = { clientIdKey: IVAN, orderRef: 'order-ivan-3', outcome: 'UNPAID', cause: 'EXPIRED' };
 
 /**
- * The main payer of pages and pictures, by minutes. This payer pays, is bound and trusted for a while, comes back,
- * asks too early, waits, and asks again.
+ * What the main payer of pages and pictures does, by minute. This payer pays, is bound and trusted for a while, comes
+ * back, asks too early, waits, and asks again.
  */
 const STORY = new Map<number, readonly Step[]>([
   [4, [scored, asks('order-ivan-1'), pays('order-ivan-1')]],

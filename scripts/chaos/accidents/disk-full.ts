@@ -41,12 +41,12 @@ interface FullDisk {
   readonly crashed: boolean;
 }
 
-/** What the store holds of the answered verdicts. */
+/** Counts of the answered verdicts, by whether the store holds them. */
 export interface Kept {
   readonly acknowledged: number;
   readonly lost: number;
   readonly refused: number;
-  /** Answers of 503 whose step was taken nevertheless. */
+  /** The number of verdicts that were answered 503 and decided nevertheless. */
   readonly refusedButTaken: number;
   readonly otherAnswers: number;
 }

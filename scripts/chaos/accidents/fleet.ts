@@ -21,12 +21,12 @@ const PAUSE_MS = { full: 4_000, quick: 1_500 };
 
 const HEALTHY_WITHIN_MS = 30_000;
 
-/** The shortest wait of the shipped rules. Within it no payer may be shown two requisites. */
+/** The shortest wait of the shipped rules. Within this time no payer may be shown two requisites. */
 const SHORTEST_WAIT_MS = 30_000;
 
 /**
- * A replica may lack what its master acknowledged this long before the master went, or before the master knew that it
- * was replaced.
+ * A replica may lack what its master acknowledged within this time before the master was lost, or before the master
+ * knew that it was replaced.
  */
 const REPLICA_BEHIND_MS = 1_000;
 
@@ -50,7 +50,7 @@ export const fleet: Scenario = {
   ],
 };
 
-/** When something happened to a part, in ms of `performance.now()`. */
+/** A fault, and when it began and ended, in ms of `performance.now()`. */
 interface Happened {
   readonly name: string;
   readonly fromMs: number;
@@ -122,7 +122,9 @@ function isAboutMaster({ name }: Fault | Happened): boolean {
   return name.startsWith('master');
 }
 
-/** Returns the n-th request: some payers at a time, each for some orders, two requests of a payer at once. */
+/**
+ * Returns the n-th request. Some payers ask at a time, each for several orders, with two requests of a payer at once.
+ */
 function createNewPayerAsk(n: number) {
   const generation = Math.floor(n / (PAYERS_AT_ONCE * ASKS_A_PAYER));
   return { clientIdKey: `payer-${generation}-${(n >> 1) % PAYERS_AT_ONCE}`, orderRef: `order-${n}` };
@@ -150,8 +152,8 @@ interface Account {
 }
 
 /**
- * Accounts for the acknowledged verdicts. With masters that come back none may be missing. With replicas, verdicts
- * that the replica had not received are counted and named.
+ * Looks for the acknowledged verdicts in the archive. If lost masters come back, no verdict may be missing. If
+ * replicas replace them, the verdicts that a replica had not received are counted and named.
  */
 function compareWithArchive(name: string, account: Account, { report }: ScenarioRun): readonly Figure[] {
   const { acknowledged, archived, hasReplicas } = account;
@@ -176,7 +178,10 @@ function compareWithArchive(name: string, account: Account, { report }: Scenario
   ];
 }
 
-/** Whether a verdict was acknowledged just before a master went, or before that master knew that it was replaced. */
+/**
+ * Tells whether a verdict was acknowledged at about the time when a master was lost, or when it learned that it was
+ * replaced.
+ */
 function mayReplicaLack({ answeredAtMs }: Sample, happened: readonly Happened[]): boolean {
   return happened
     .filter(isAboutMaster)
@@ -185,7 +190,7 @@ function mayReplicaLack({ answeredAtMs }: Sample, happened: readonly Happened[])
     );
 }
 
-/** Lists the payers who got two new requisites within less than a wait. */
+/** Lists the payers who got two new requisites within less than `waitMs`. */
 export function requisitesAtOnce(
   decisions: readonly Pick<Decision, 'clientIdKey' | 'verdict' | 'at'>[],
   waitMs: number,
@@ -200,9 +205,9 @@ export function requisitesAtOnce(
 
 /** How the nodes answered the same questions about decisions and payers. */
 interface Compared {
-  /** The questions to which a node gave another answer than the first node. */
+  /** The questions to which some node gave another answer than the first node. */
   readonly differing: readonly string[];
-  /** Refusals before the answer, because a node may take too long to read the archive for the first time. */
+  /** The refusals that came before an answer. A node may take too long to read the archive for the first time. */
   readonly late: readonly string[];
 }
 
@@ -228,7 +233,7 @@ async function compareAnswers(
 
 /**
  * Returns the answer of each node. Some answers say how long ago something was. So the first node is asked again at
- * the end, and only when its answer is the same were the others asked the same question.
+ * the end. Only if its two answers are the same can the other answers be compared with them.
  */
 async function askAllNodes(
   nodes: readonly ServiceNode[],
@@ -252,7 +257,10 @@ async function askNode({ shop }: ServiceNode, question: string, late: string[]):
   }
 }
 
-/** Returns an answer without the verdict that a payer would get next, which names the millisecond of the question. */
+/**
+ * Returns an answer without the verdict that a payer would get next, because this verdict names the millisecond of
+ * the question.
+ */
 export function dropPrediction(answer: unknown): unknown {
   if (typeof answer !== 'object' || answer === null || !('nextVerdict' in answer)) return answer;
   const { nextVerdict: _, ...stored } = answer;

@@ -12,7 +12,7 @@ import { doubled, firstSuccess, lost, recordedDecisions, retryAll } from '../tra
 const KILLS = { full: 50, quick: 5 };
 const CONNECTIONS = 8;
 const CLIENTS_A_ROUND = 20;
-/** Long enough, in ms, for an answer that is under way. After that no answer comes. */
+/** How long, in ms, a request waits. An answer that is under way comes within this time. */
 const TIMEOUT_MS = 3_000;
 const LOAD_MS = 300;
 const AFTERWARDS_MS = 100;
@@ -38,20 +38,23 @@ interface KillRound {
   readonly acknowledged: readonly Sample[];
   /** The verdicts without an answer of 200 that were asked for again. */
   readonly refused: readonly Sample[];
-  /** Those of the refused verdicts whose step had been taken: only the answer was lost. */
+  /** The refused verdicts that had been decided and recorded, so that only the answer was lost. */
   readonly refusedButTaken: readonly Sample[];
   /** Verdicts that were acknowledged before the kill and not found afterwards. */
   readonly lost: readonly Sample[];
   /** Verdicts that were acknowledged on a retry and not found, although nothing was killed after it. */
   readonly lostOnRetry: readonly Sample[];
-  /** Orders with more than one step, also after the retries. */
+  /** The orders with more than one decision, before or after the retries. */
   readonly doubled: readonly string[];
   readonly killedAtMs: number;
   /** The time from when the victim is back to the first verdict, in ms. */
   readonly recoveryMs: number;
 }
 
-/** Kills, restarts and checks again and again. Returns the rounds with the figures that every victim has. */
+/**
+ * Kills, restarts and checks the victim again and again. Returns the rounds, and the figures that are the same for
+ * every victim.
+ */
 export async function killAgainAndAgain(plan: KillPlan, { quick, report }: ScenarioRun) {
   const rounds: KillRound[] = [];
   while (rounds.length < KILLS[quick ? 'quick' : 'full']) {
@@ -72,7 +75,7 @@ export async function killAgainAndAgain(plan: KillPlan, { quick, report }: Scena
   return { rounds, figures };
 }
 
-/** Counts the acknowledged verdicts that were lost, for victims that must lose none. */
+/** Creates the figure of the acknowledged verdicts that were lost, for victims that must lose none. */
 export function requireNoneLost(rounds: readonly Pick<KillRound, 'lost'>[]): Figure {
   return never('acknowledged verdicts lost', rounds.flatMap((round) => round.lost).length);
 }
@@ -105,7 +108,7 @@ async function checkRecords(
   samples: readonly Sample[],
 ): Promise<Omit<KillRound, 'samples' | 'killedAtMs' | 'recoveryMs'>> {
   const acknowledged = samples.filter(({ status }) => status === 200);
-  // Only the first refused ones were under way at the kill. Later ones found the victim gone.
+  // Only the first refused requests were under way at the kill. Later requests found the victim gone.
   const refused = samples.filter(({ status }) => status !== 200).slice(0, retriedMax);
   const ordersOf = (some: readonly Sample[]) => some.map(({ orderRef }) => orderRef);
   const before = await recordedDecisions(service, ordersOf([...acknowledged, ...refused]));
@@ -140,14 +143,14 @@ const UNDER_REDIS = {
   ratePerSecond: 1_500,
   /** The number of refused verdicts that are asked for again. More would only repeat the same figure. */
   retriedMax: 60,
-  /** The load is longer than the time that everysec may lose, so that the bound is tested. */
+  /** The load is longer than the time whose writes may be lost under everysec, so that this bound is tested. */
   longLoad: { everyNth: 5, ms: 3_000 },
 };
 /** Redis writes every second, and delays a write by at most one more second while the disk is busy. */
 const EVERYSEC_BOUND_MS = 2_000;
 const ANSWER_LIMIT_MS = 300;
 
-/** Kills Redis under load again and again. It comes back with what its append-only file holds. */
+/** Kills Redis under load again and again. Redis comes back with what its append-only file holds. */
 export const redisKills: Scenario = {
   name: 'redis-kills',
   does: 'Kills Redis (AOF, everysec) with SIGKILL under load, 50 times. Acknowledged verdicts may be lost only within the two seconds of everysec, and none may be doubled.',

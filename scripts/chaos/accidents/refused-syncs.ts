@@ -10,7 +10,10 @@ import { killAgainAndAgain, requireNoneLost, SAMPLES_A_ROUND_MAX } from './kills
 
 const END_LIMIT_MS = 10_000;
 
-/** The disk refuses to sync, again and again. The service ends itself, and starts on what the disk holds. */
+/**
+ * Lets the disk refuse to sync, again and again. The service must end itself each time, and is started again with
+ * what the disk holds.
+ */
 export const refusedSyncs: Scenario = {
   name: 'refused-syncs',
   does: 'Lets the disk refuse every sync under load on SQLite, 50 times. The service must end itself without another answer of 200, and no acknowledged verdict may be lost or doubled.',
@@ -52,7 +55,10 @@ export const refusedSyncs: Scenario = {
   },
 };
 
-/** A library that stands before the C library in a process, and the file by which it is told to refuse. */
+/**
+ * Builds a library that a process loads before the C library. The library refuses syncs while a file exists. Returns
+ * the environment that loads the library, and functions that make and remove the file.
+ */
 function buildRefusingDisk() {
   const folder = temporaryDirectory();
   const library = join(folder, 'refusing-disk.so');

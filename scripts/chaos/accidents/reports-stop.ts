@@ -5,14 +5,17 @@ import { atLeast, atMost, never } from '../figure.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario } from '../scenario.ts';
 
-/** The orders that are reported, a few more than are needed to know the usual pace. As many again are not reported. */
+/**
+ * The number of orders that are reported, which is a little higher than the number from which the usual pace is
+ * known. As many again are not reported.
+ */
 const ORDERS = PLATFORM_SILENCE.ordersMin + 10;
 const SILENT_SECONDS = (PLATFORM_SILENCE.times * PLATFORM_SILENCE.finestMs) / 1000;
 /** Nodes share once a minute what they saw. */
 const NOTICED_SECONDS_MAX = SILENT_SECONDS + 65;
 const GIVE_UP_MS = 300_000;
 
-/** Lets the platform's own program stop reporting, while callers go on and nobody looks. */
+/** Lets the platform's own program stop reporting, while callers go on asking and nobody looks. */
 export const reportsStop: Scenario = {
   name: 'reports-stop',
   does: "Stops the reports of outcomes while requisites are still granted. The alert's metric must show it after three times the usual time and no earlier, and must clear once reports come again.",

@@ -22,7 +22,7 @@ export const rollingRestart: Scenario = {
   limitSeconds: 360,
   run: async (run) => {
     const redis = await startStandalone();
-    // The default grace, which is long enough for the proxy to see that the node leaves.
+    // The default DRAIN_GRACE is long enough for the proxy to see that the node leaves.
     const node = { redisUrl: redis.url, env: { DRAIN_GRACE: '5s', TRUSTED_PROXIES: '1' } };
     const one = await startServiceNode(node);
     const other = await startServiceNode({ ...node, key: one.key });

@@ -25,17 +25,17 @@ const DECISIONS = { full: 10_000, quick: 5_000 } as const;
 /** Entries are shipped to the archive at least every ten seconds, and evidence is computed from the archive. */
 const SHIPPED_MS = 12_000;
 /**
- * The statuses of storms that did work. A storm that is only refused proves nothing, unless every request is refused
- * as too much.
+ * The statuses of requests that were answered, or refused as too many. A storm in which all requests are refused for
+ * other reasons would show nothing.
  */
 const WORKED: ReadonlySet<string> = new Set(['200', '429', '503']);
-/** The number of such requests that the neighbour makes in each window at once. */
+/** The number of requests of the storm's kind that the neighbour makes at once in each window. */
 const ASKED_BESIDE = 2;
-/** The time, in ms, in which searches without a caller and cancelled evidence end. */
+/** The time, in ms, within which cancelled evidence jobs end, and searches whose caller has hung up. */
 const SETTLE_MS = 1_500;
 /**
- * Drafts whose caller hung up are still read to their end. After this many looks the service must be calm, which
- * means less CPU than this.
+ * The checks of drafts whose caller hung up still go on to their end. The service is looked at up to this often until
+ * it is calm, which means that it used less CPU between two looks than `CALM_CPU_SECONDS`.
  */
 const CALM_LOOKS_MAX = 40;
 const CALM_LOOK_MS = 500;
@@ -113,7 +113,7 @@ async function runStormsBeside(
   return figures;
 }
 
-/** Asks for a little of the same as the neighbour, while the storm goes on. Returns the status. */
+/** Makes one request of the storm's kind for the neighbour, while the storm goes on. Returns the status. */
 async function askSame(storm: (typeof STORMS)[number], shop: Tenant, n: number): Promise<number> {
   const asks = {
     verdicts: () => shop.verdict({ clientIdKey: 'beside', orderRef: `beside-${n}` }),

@@ -6,7 +6,10 @@ import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { Load, latencyPercentile, payersInTurn } from '../traffic/load.ts';
 
 const TIMES = [2, 5, 10] as const;
-/** The number of callers at which the service gives the most verdicts: just enough for it to have work at any time. */
+/**
+ * The number of callers at which the service gives the most verdicts. It is just enough for the service to have work
+ * at any time.
+ */
 const CALLERS_AT_PEAK = 32;
 const CLIENTS = 5_000;
 const WARM_UP_MS = 4_000;
@@ -32,7 +35,10 @@ interface Measured {
   readonly memoryMib: number;
 }
 
-/** A load of too many callers, with the normal load after it and the peak loads before and after. */
+/**
+ * The results of a load of too many callers, of the normal load after it, and of the peak loads before and after
+ * these two.
+ */
 interface Overload {
   readonly over: Measured;
   readonly normal: Measured;
@@ -89,8 +95,8 @@ async function measure(
 }
 
 /**
- * Returns the result of an overload as a share of the mean of the peak loads right before and after it, because the
- * machine may have other work.
+ * Returns the figures of an overload. They are shares of the mean of the peak loads right before and after it,
+ * because the machine may have other work.
  */
 export function overFigures({ over, normal, peaks }: Overload): readonly Figure[] {
   const percentOfPeak = (measured: Measured, what: keyof Measured) =>

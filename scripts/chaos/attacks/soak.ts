@@ -5,8 +5,8 @@ import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { failed, Load, latencyPercentile, percentile } from '../traffic/load.ts';
 
 const SOAK_SECONDS = { full: 600, quick: 60 };
+/** The load is run in this many parts, so that the load generator itself needs little memory. */
 const LOOKS = 60;
-/** The load is run in several parts, so that the generator itself needs little memory. */
 const CAPACITY_MS = 4000;
 const CONNECTIONS = 16;
 const CLIENTS = 5000;
@@ -16,7 +16,7 @@ const HEAP_GROWTH_MIB_MAX = 10;
 const HANDLES_MORE_MAX = 5;
 const MIB = 1024 * 1024;
 
-/** The service's own metrics at one time. */
+/** The service's own gauges at one time. */
 interface Look {
   readonly heapMib: number;
   readonly handles: number;
@@ -62,7 +62,10 @@ async function soakAtHalfLoad(
   ];
 }
 
-/** Compares late looks with early ones: the lowest heap, which is that after a collection, and the handles. */
+/**
+ * Compares late readings with early ones: the lowest heap, which is the heap after a garbage collection, and the
+ * median number of handles.
+ */
 export function flatness(looks: readonly Look[]): readonly Figure[] {
   const warm = looks.slice(Math.floor(looks.length * WARM_UP_SHARE));
   const third = Math.floor(warm.length / 3);
@@ -92,7 +95,7 @@ function startLoad(target: ServiceNode, ratePerSecond: number | null, from: numb
   });
 }
 
-/** Reads the default gauges of Node. A missing gauge is NaN. */
+/** Reads Node's default gauges from the text of the metrics. A missing gauge is NaN. */
 export function lookOf(metrics: string): Look {
   const gauge = (name: string) =>
     Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1] ?? Number.NaN);

@@ -17,7 +17,7 @@ import type { Target } from '../traffic/requests.ts';
 import { portOf, startHaproxy } from './haproxy.ts';
 import { type ServiceNode, startServiceNode } from './service-node.ts';
 
-/** A way in which a part of the fleet fails, and how that ends. */
+/** A way in which a part of the fleet fails. `begin` causes the failure, and `end` ends it. */
 export interface Fault {
   /** The fault's name: `S3 killed`. */
   readonly name: string;
@@ -47,7 +47,8 @@ const SHIPPED_LIMIT_MS = 120_000;
 const EVERY_WRITE_SAVED = [...APPEND_ONLY, '--appendfsync', 'always', '--repl-diskless-sync-delay', '0'];
 
 /**
- * Starts a fleet. With `hasReplicas` a lost master is replaced after a second; otherwise it comes back with its file.
+ * Starts a fleet. With `hasReplicas`, a lost master is replaced after a second. Otherwise it comes back with its
+ * file.
  */
 export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
   const masterProxies = new Map<number, CutOffProxy>();
@@ -100,7 +101,10 @@ export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
   return { nodes, target: { ...node, callerUrl: proxy.url }, s3, store, hasReplicas, faults, erased, stop };
 }
 
-/** Waits until everything is archived, and copies the archive into a folder without the proxies. */
+/**
+ * Waits until everything is archived, and copies the archive into a folder directly from S3, not through the proxies.
+ * Returns the state of the archive.
+ */
 export async function shippedBackup({ s3, store }: Fleet, folder: string): Promise<ArchiveState> {
   const place = { archiveDir: temporaryDirectory(), archiveS3: s3Place(s3.port, PREFIX) };
   const archive = openArchive(place, store.registers);
@@ -151,8 +155,8 @@ const NARROW = { bytesASecond: 3_000, delayMs: 0 };
 const SLOW = { bytesASecond: 1e9, delayMs: 400 };
 
 /**
- * Returns the faults in which S3 accepts everything, but slowly. A payer is decided in one fault, and erased some
- * faults later.
+ * Returns the faults in which S3 accepts everything, but slowly. A verdict on a payer is asked for during one fault,
+ * and the payer is erased some faults later.
  */
 function listNarrowFaults(ways: readonly CutOffProxy[], shop: Tenant, erased: Set<string>): readonly Fault[] {
   const narrow = (name: string, pace: typeof SLOW, begin: () => Promise<unknown>): Fault => ({

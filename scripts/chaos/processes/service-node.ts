@@ -14,7 +14,7 @@ export interface ServiceNode {
   readonly platformUrl: string;
   /** A key for all operations. */
   readonly key: string;
-  /** The caller of the platform's interface with this key, with a method for each operation. */
+  /** Calls the platform's interface with this key. */
   readonly shop: Tenant;
   /** False after a crash. */
   isRunning(): boolean;

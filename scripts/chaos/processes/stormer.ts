@@ -7,8 +7,9 @@ import { heavyRules } from '../traffic/heavy-rules.ts';
 import { Load, payersInTurn } from '../traffic/load.ts';
 
 /**
- * The hostile tenant in a process of its own, so that reading megabytes of answers delays no sample: `stormer.ts KIND
- * CALLER_URL PLATFORM_URL` asks without a pause and prints the status of each answer, until it is killed.
+ * This program is the hostile tenant, in a process of its own so that reading megabytes of answers delays no sample.
+ * `stormer.ts KIND CALLER_URL PLATFORM_URL` asks without a pause, and prints the status of each answer, until it is
+ * killed.
  */
 const [kind = '', callerUrl = '', platformUrl = ''] = process.argv.slice(2);
 const key = process.env['STORM_KEY'] ?? '';
@@ -59,7 +60,10 @@ const askLists: Ask = (n) => {
   return tenant.ask('POST', 'lists/storm/entries', body, { 'Content-Type': 'application/x-ndjson' });
 };
 
-/** Sends drafts of a hundred kilobytes in which any two rules can match first. Checking one takes about a second. */
+/**
+ * Sends drafts of a hundred kilobytes in which any two rules can match first. Checking one draft takes about a
+ * second.
+ */
 function createDraftAsk(texts: Readonly<Record<string, string>>): Ask {
   const verdicts = (texts['verdicts.yaml'] ?? '').replace('rules:\n', heavyRules(DRAFT_RULES));
   return (n) => {
@@ -98,8 +102,8 @@ async function createSearchAsk(): Promise<Ask> {
 const askAudit: Ask = (n) => tenant.ask('GET', n % 4 === 0 ? 'audit/check' : `audit?who=nobody-${n}`);
 
 /**
- * Sends bodies that never end, each from an address of its own, with the key and as sign-ins without one. Each
- * connection is opened again when it closes.
+ * Sends bodies that never end, each from an address of its own. Half of them are sent with the key, and half are
+ * sign-ins without a key. Each connection is opened again when it closes.
  */
 async function stormBodies(): Promise<void> {
   const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });

@@ -1,6 +1,6 @@
 /**
- * Creates the beginning of `rules:` with `count` verdict rules. Any two of them can match first, so that every pair
- * has to be checked.
+ * Creates the YAML text of `rules:` with `count` verdict rules. Any two of these rules can match first, so that every
+ * pair has to be checked.
  */
 export function heavyRules(count: number): string {
   const rules = Array.from(

@@ -8,7 +8,10 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** The result of a request: an answer, no answer although the request may have been sent, or certainly not sent. */
+/**
+ * The result of a request. `no answer` means that the request may have been sent, and `not sent` that it certainly
+ * was not.
+ */
 export type Exchange = RawAnswer | 'no answer' | 'not sent';
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
@@ -20,7 +23,7 @@ interface Waiting {
 
 /**
  * A connection that carries one request after the other, and reconnects after it was lost. It writes HTTP by hand,
- * because a generator that costs more than the service would measure itself.
+ * because a load generator that costs more than the service would mostly measure itself.
  */
 export class KeepAliveConnection {
   readonly #host: string;
@@ -35,7 +38,10 @@ export class KeepAliveConnection {
     this.#port = Number(port);
   }
 
-  /** Sends the request and waits up to `timeoutMs` for the answer. A late answer ends the connection. */
+  /**
+   * Sends the request and waits up to `timeoutMs` for the answer. If no answer has come by then, closes the
+   * connection.
+   */
   async ask(request: string | Buffer, timeoutMs: number): Promise<Exchange> {
     const socket = this.#socket ?? (await this.#open());
     if (socket === null) return 'not sent';

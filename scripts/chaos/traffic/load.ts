@@ -18,8 +18,8 @@ interface LoadSettings {
   readonly target: Target;
   readonly connections: number;
   /**
-   * The rate at which requests are due, however fast they are answered. Null means that the next is sent when one is
-   * answered.
+   * The rate at which requests are due, however fast they are answered. Null means that a connection sends its next
+   * request when the last one is answered.
    */
   readonly ratePerSecond: number | null;
   /** Whether each verdict has its orderRef as Idempotency-Key. Absent means no. */
@@ -28,7 +28,7 @@ interface LoadSettings {
   readonly timeoutMs?: number;
   /** Returns the n-th request, counted from 0. */
   readonly ask: (n: number) => Ask;
-  /** The most samples, which bounds the memory. The load ends by itself there. */
+  /** The largest number of samples, which bounds the memory. The load sends no more requests after that. */
   readonly samplesMax?: number;
 }
 
@@ -141,7 +141,10 @@ function readDetail(body: string): string | null {
 
 const ADDRESSES = 500;
 
-/** Returns requests for the payers in turn, each for a new order, from 500 addresses of a network. */
+/**
+ * Returns a function that creates the n-th request. The payers ask in turn, each time for a new order, from 500
+ * addresses of a network.
+ */
 export function payersInTurn(payers: number, prefix = '', network = 0): (n: number) => Ask {
   return (n) => ({
     clientIdKey: `${prefix}payer-${n % payers}`,
@@ -171,7 +174,7 @@ export function latencyPercentile(samples: readonly Sample[], percent: number): 
 
 const LIGHT_LOAD = { ratePerSecond: 100, connections: 16, ask: payersInTurn(500) };
 
-/** The verdicts during some work, and its result. */
+/** The verdicts during some work, and the result of the work. */
 interface During<T> {
   readonly samples: readonly Sample[];
   readonly result: T;
@@ -195,8 +198,8 @@ export async function fill(target: Target, count: number): Promise<readonly Samp
 }
 
 /**
- * Returns the duration of the slowest answer in ms. For answers over the limit, the time in which this machine
- * stalled does not count. Call `watchStandstills` before.
+ * Returns the duration of the slowest answer in ms. From an answer that took longer than the limit, the time in which
+ * this machine stalled is subtracted. `watchStandstills` must have been called before.
  */
 export function slowestUsableMs(
   samples: readonly Pick<Sample, 'sentAtMs' | 'answeredAtMs'>[],

@@ -12,7 +12,7 @@ const PAUSE_MS = 50;
 /** The recorded decisions by order. */
 export type Recorded = ReadonlyMap<string, readonly Decision[]>;
 
-/** Reads back the decisions of these orders. Throws when they cannot be read. */
+/** Reads the recorded decisions of these orders. Throws if they cannot be read. */
 export async function recordedDecisions(target: Target, orderRefs: readonly string[]): Promise<Recorded> {
   const recorded = new Map<string, readonly Decision[]>();
   const left = [...orderRefs];
@@ -63,7 +63,7 @@ export function doubled(recorded: Recorded): readonly string[] {
   return [...recorded].filter(([, decisions]) => decisions.length > 1).map(([orderRef]) => orderRef);
 }
 
-/** Asks again under the same Idempotency-Key until there is an answer. Throws when there is none. */
+/** Repeats each request under its Idempotency-Key until a verdict is given. Throws if none is given. */
 export async function retryAll(target: Target, asks: readonly Ask[]): Promise<readonly Sample[]> {
   const connection = new KeepAliveConnection(target.callerUrl);
   const answered: Sample[] = [];

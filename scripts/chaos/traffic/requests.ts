@@ -6,14 +6,14 @@ export interface Ask {
   readonly clientIdKey: string;
   /** The order's reference, which is also the request id and, in a load that retries, the Idempotency-Key. */
   readonly orderRef: string;
-  /** The address in X-Forwarded-For, which counts under TRUSTED_PROXIES. */
+  /** The address in X-Forwarded-For, which the service believes if TRUSTED_PROXIES is set. */
   readonly address?: string;
 }
 
 /** The addresses for requests, and the access key. */
 export type Target = Pick<ServiceNode, 'callerUrl' | 'platformUrl' | 'key'>;
 
-/** Formats the request for a verdict (interface, section 2.3). Its order is also its request id. */
+/** Formats the request for a verdict (interface, section 2.3). The orderRef is also the request id. */
 export function verdictRequest(
   { callerUrl, key }: Target,
   { clientIdKey, orderRef, address }: Ask,

@@ -10,22 +10,25 @@ const WINDOW_MS = { full: 10_000, quick: 4_000 } as const;
 
 /** Work that runs beside the callers of another tenant. */
 export interface WorkBeside<T> {
-  /** Its name in reports and figures. */
+  /** The name of the work in reports and figures. */
   readonly what: string;
   /** Begins the work. Resolves when it is under way, with a function that ends it. */
   readonly begin: () => Promise<() => Promise<T>>;
-  /** How long, in ms, it may still have an effect after its end. */
+  /** How long, in ms, the work may still have an effect after its end. */
   readonly settleMs: number;
 }
 
-/** A window without the work, a window beside it, and the result of the work. */
+/** The samples of a window without the work, those of a window beside the work, and the result of the work. */
 export interface Round<T> {
   readonly alone: readonly Sample[];
   readonly beside: readonly Sample[];
   readonly result: T;
 }
 
-/** Runs windows without and with the work in turn, so that a machine that becomes busier affects both. */
+/**
+ * Measures in windows of time, alternately without and beside the work. A machine that becomes busier then affects
+ * both kinds of windows.
+ */
 export async function takeTurns<T>(
   store: string,
   service: Target,
@@ -50,9 +53,9 @@ export async function takeTurns<T>(
 }
 
 /**
- * Returns the effect on verdicts. Beside the work their p99 may be `p99TimesMax` times as long. The medians of all
- * windows are compared, so that one window in which the machine stalled decides nothing. `log` is the service's log,
- * which says why it refused.
+ * Returns figures of the work's effect on verdicts. Beside the work, the p99 of verdicts may be up to `p99TimesMax`
+ * times the p99 without it. The medians of all windows are compared, so that one window in which the machine stalled
+ * decides nothing. `log` is the service's log, which says why it refused.
  */
 export function turnFigures(
   what: string,
@@ -74,13 +77,13 @@ export function turnFigures(
   ];
 }
 
-/** Returns the p99 of both, without a target. */
+/** Returns the p99 without the work and the p99 beside it, as figures without a target. */
 export function p99Figures(what: string, rounds: readonly Round<unknown>[]): readonly Figure[] {
   const { without, withIt } = computeP99(rounds);
   return [reported('p99 without it', formatMs(without)), reported(`p99 beside ${what}`, formatMs(withIt))];
 }
 
-/** Returns the medians of the windows, in ms. */
+/** Returns the medians of the windows' p99s, in ms. */
 function computeP99(rounds: readonly Round<unknown>[]) {
   const p99 = (side: 'alone' | 'beside') => {
     const windows = rounds.map((round) => latencyPercentile(round[side], 99));
@@ -89,7 +92,10 @@ function computeP99(rounds: readonly Round<unknown>[]) {
   return { without: p99('alone'), withIt: p99('beside') };
 }
 
-/** Counts why verdicts were refused, by the service's log or else by the answer. */
+/**
+ * Counts the causes for which verdicts were refused. A cause is taken from the service's log, or else from the
+ * answer.
+ */
 export function causesOf(samples: readonly Sample[], log: string): readonly (readonly [string, number])[] {
   const logged = new Map(log.split('\n').flatMap(parseReason));
   const causes = failed(samples).map(
