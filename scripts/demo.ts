@@ -9,7 +9,7 @@ import { EXIT_CODES } from '#workbench/commands/exit.ts';
 import { demoConfig, makeDemo } from './demo/make-demo.ts';
 import { runProgram } from './run-program.ts';
 
-/** The environment variables that the demo takes. All others belong to a service with real payers. */
+/** The environment variables that the demo takes. All other variables belong to a service with real payers. */
 const SETTINGS = ['PORT', 'PLATFORM_PORT', 'LOG_LEVEL'] as const;
 
 /** Runs `npm run demo [-- --help]`. */

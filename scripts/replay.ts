@@ -11,7 +11,7 @@ import { replay } from './replay/replay.ts';
 import { report } from './replay/report.ts';
 import { summarize } from './replay/summary.ts';
 
-/** A person ended the replay. Its exit code is 128 and the signal's number, as a shell expects. */
+/** A person ended the replay. The exit code is 128 plus the signal's number, as a shell expects. */
 class Interrupted extends Error {
   override readonly name = 'Interrupted';
   readonly exitCode: number;

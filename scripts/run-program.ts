@@ -1,7 +1,10 @@
 import { type Command, CommanderError } from 'commander';
 import { toExitCode } from '#workbench/commands/exit.ts';
 
-/** Runs a script's program with the arguments of this process. A wrong call is explained, and sets the exit code. */
+/**
+ * Runs a script's program with the arguments of this process. If the call is wrong, prints an explanation and sets
+ * the exit code.
+ */
 export async function runProgram(program: Command): Promise<void> {
   try {
     await program.exitOverride().showHelpAfterError().parseAsync();

@@ -4,7 +4,7 @@ import { isJsonObject } from '#base/files/json-object.ts';
 
 /**
  * Writes the packages of the service as CycloneDX, from package-lock.json and without a network: `npm run -s sbom >
- * sbom.cdx.json`. It ends with 1 when a package has a licence that nobody has reviewed.
+ * sbom.cdx.json`. The exit code is 1 if a package has a licence that nobody has reviewed.
  */
 
 const ROOT = join(import.meta.dirname, '..');

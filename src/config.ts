@@ -229,7 +229,10 @@ function readDuration(env: Environment, name: Setting, fallback: string, orElse 
   return ms;
 }
 
-/** The runtime's timers fire at once if they are set for longer than 24 days. */
+/**
+ * The longest DRAIN_GRACE. A limit is needed, because the runtime's timers fire at once if they are set for longer
+ * than 24 days.
+ */
 const DRAIN_GRACE_MS_MAX = 24 * 3_600_000;
 
 function readDrainGrace(env: Environment): number {

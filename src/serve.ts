@@ -38,8 +38,8 @@ const DEMO = toPlatformName('demo');
 const DEMO_KEY_LIFETIME_MS = 24 * 3600_000;
 
 /**
- * How long requests are accepted after the signal at least, because a request that was sent before it may still be in
- * the network.
+ * The shortest time for which requests are accepted after the signal. A request that was sent before the signal may
+ * still be in the network.
  */
 const DRAIN_GRACE_MS_MIN = 250;
 /**
@@ -111,7 +111,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
       `Client Scoring Service: callers ${callerUrl}, platform ${platformUrl}, store ${store.name}, rules ${version} sha256:${digest}`,
     );
     sweep.start();
-    // The long work of the start is over by now.
+    // The event loop is watched only from now on, because the long work of the start is over.
     watchEventLoop(reportTrouble(log));
     warnAboutSettings(config, log);
     await greetNewcomer(application, config, store, clock, log).catch((error: unknown) => {
@@ -206,7 +206,7 @@ function describeRollout({ revision, active, candidates, history }: Rollout): ob
   return { revision, active: active.version, digest: active.digest, candidates: trials, action, who, reason };
 }
 
-/** The operations of a person who tries the service out: call it, and see its answers and the rules behind them. */
+/** The operations with which a person tries the service out, and sees the answers and the rules behind them. */
 const DEMO_OPERATIONS = [
   'score',
   'verdict',
@@ -232,7 +232,7 @@ async function greetNewcomer(
 ): Promise<void> {
   if ((await keys.list()).length > 0) return;
   const isShared = !LOOPBACK.test(config.caller.host) && !isLocalStore(config.redisUrl);
-  // A store that came back empty and was accepted is no first start.
+  // If somebody accepted a store that came back empty, this is no first start.
   const isAccepted = (await registers.read(STORE_ACCEPTED_REGISTER)) !== null;
   if (config.isProduction || isShared || isAccepted) {
     log.warn(

@@ -55,7 +55,9 @@ export function ratiosFirst(figures: readonly Figure[]): readonly Figure[] {
   return [...figures.filter(({ unit }) => unit === 'x'), ...figures.filter(({ unit }) => unit !== 'x')];
 }
 
-/** Returns the median: the mean of the two middle values for an even count, NaN without values. */
+/**
+ * Returns the median. For an even number of values it is the mean of the two middle values. Without values it is NaN.
+ */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);

@@ -19,7 +19,7 @@ interface LoadPlan {
   readonly seconds: number;
   /** The requests a second over all connections. Null means as fast as answers come. */
   readonly rate: number | null;
-  /** 'verdict' by default. A score and the verdict of the same client count as two requests. */
+  /** The default is 'verdict'. A score and the verdict of the same client count as two requests. */
   readonly asks?: Asks;
 }
 

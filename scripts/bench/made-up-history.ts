@@ -29,9 +29,9 @@ interface Payer {
 }
 
 /**
- * The requests and reports of a made-up platform, decided by the rules as in the service. Each payer asks for three
- * verdicts, and all ids are random UUIDs. Some payers share a device, some pay and some never do. A tenth of the
- * orders is never reported.
+ * The requests and reports of a made-up platform, decided by the rules as in the service. A payer asks for three
+ * verdicts on average, and all ids are random UUIDs. Some payers share a device, some pay and some never do. A tenth
+ * of the orders is never reported.
  */
 export class MadeUpHistory {
   readonly #rules: RuleSet;

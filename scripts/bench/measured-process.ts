@@ -30,7 +30,7 @@ const OPEN_SERVICE = {
   REDIS_URL: '',
 };
 
-/** Starts a script that prints `callers <url>,` when it listens. Its log is discarded. */
+/** Starts a script that prints `callers <url>,` when it listens. The script's log is discarded. */
 export async function startMeasured(
   script: string,
   env: Readonly<Record<string, string>> = {},

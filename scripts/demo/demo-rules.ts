@@ -5,7 +5,7 @@ import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 
 const RULES = join(import.meta.dirname, '..', '..', 'rules');
 
-/** The version that decides when the demo begins. The others are made from it. */
+/** The version that decides when the demo begins. The other versions are made from it. */
 export const FIRST = 'p2.v10';
 
 interface Edit {
@@ -50,7 +50,7 @@ export function writeDemoRules(rulesDir: string): void {
       const path = join(folder, file);
       writeFileSync(path, readFileSync(path, 'utf8').replace(from, to));
     }
-    // Cases pin the waits of p2.v10, so the other versions keep only the cases of groups.
+    // Most cases expect the waits of p2.v10, so the other versions keep only the cases of groups.
     for (const name of readdirSync(join(folder, 'cases')))
       if (name !== 'groups.yaml') rmSync(join(folder, 'cases', name));
     const files = readRuleFiles(folder, []) ?? new Map();

@@ -150,7 +150,7 @@ async function playFourWeeks(store: Store, config: Config, nowMs: number): Promi
  */
 const LANES = 24;
 
-/** The most time, in ms, by which the clocks of the lanes may differ. */
+/** The longest time, in ms, by which the clocks of the lanes may differ. */
 const WINDOW_MS = HOUR_MS / 2;
 
 const FIRST_ORDER = 20_000;

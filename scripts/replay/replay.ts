@@ -48,10 +48,10 @@ export interface ReplayOptions {
 }
 
 /**
- * Replays a file of recorded payments. Each payment is sent as a score and then a verdict, and each outcome and
- * binding is sent as it is. The service's clock is set to the time of each event before it is sent. An order that was
- * refused is reported as abandoned. Requests are sent one at a time, so the clock never moves during a request, and
- * equal files give equal results.
+ * Replays a file of recorded payments. Payments, outcomes and bindings are sent in the order of time, and a payment is
+ * sent as a score and then a verdict. Before an event is sent, the service's clock is set to the event's time. An
+ * order that was refused is reported as abandoned. Requests are sent one at a time, so the clock never moves during a
+ * request, and equal files give equal results.
  *
  * Throws InputError, UnexpectedAnswer, the reason of `signal`, and what the start of the service throws.
  */

@@ -18,7 +18,7 @@ export interface Summary {
   readonly badLines: number;
   readonly requests: Use;
   readonly verdicts: VerdictCounts;
-  /** The verdicts on the payments, by outcome. `none` are payments without a recorded outcome. */
+  /** The verdicts on the payments, by outcome. `none` is for payments without a recorded outcome. */
   readonly verdictsByOutcome: Readonly<Record<'PAID' | 'UNPAID' | 'none', VerdictCounts>>;
   /** How often score answered each group. */
   readonly groups: Readonly<Record<ClientGroup, number>>;

@@ -11,7 +11,7 @@ export interface WatchedPage {
   readonly complaints: readonly string[];
   /** Requests to addresses outside the listener. */
   readonly strayRequests: readonly string[];
-  /** Empties both lists. */
+  /** Empties `complaints` and `strayRequests`. */
   forget(): void;
 }
 

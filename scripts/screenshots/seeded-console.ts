@@ -49,7 +49,7 @@ export interface SeededConsole {
   stop(): Promise<void>;
 }
 
-/** More entries than a test or a picture makes. */
+/** The limit of the entries that are read. No test and no picture makes so many. */
 const AUDIT_ENTRIES_MAX = 1000;
 
 const DAY_MS = 24 * 3_600_000;

@@ -109,7 +109,7 @@ async function fillUnderLoad(
   const freedAtMs = performance.now();
   const isBack = async () => firstVerdictMs(load.samples, freedAtMs) !== null;
   await until(`${store} takes verdicts again`, isBack, RECOVERY_LIMIT_MS).catch((error: unknown) => {
-    // The figure shows this as a miss.
+    // The figure of the first verdict then misses its target.
     report(String(error));
   });
   await delay(AFTERWARDS_MS);

@@ -14,7 +14,7 @@ const LOAD = { ratePerSecond: 60, connections: 32, idempotent: true, timeoutMs: 
 const PAYERS_AT_ONCE = 20;
 const ASKS_A_PAYER = 20;
 
-/** The length of a drill with masters that come back, and of one with masters that are replaced. */
+/** The length, in ms, of a drill with masters that come back, and of one with masters that are replaced. */
 const DRILL_MS = { full: [480_000, 120_000], quick: [60_000, 20_000] } as const;
 const FAULT_MS = { full: 8_000, quick: 2_000 };
 const PAUSE_MS = { full: 4_000, quick: 1_500 };
@@ -38,7 +38,7 @@ const EXAMPLES_SHOWN = 3;
 const COME_BACK = 'masters that come back';
 const REPLACED = 'masters that are replaced';
 
-/** Tries all faults of a fleet, one after the other, and checks that it recovers by itself. */
+/** Tries all faults of a fleet, one after the other, and checks that the fleet recovers by itself. */
 export const fleet: Scenario = {
   name: 'fleet',
   does: 'Runs three nodes behind HAProxy, each with its own disk, on a Redis Cluster and an archive in S3. Kills, stops and cuts off nodes, the shipper, Redis masters and S3 in turn, and slows S3 down, also while payers are erased. Every acknowledged verdict must be in the archive once, and the fleet must recover by itself.',

@@ -21,7 +21,7 @@ const RECOVERY_LIMIT_MS = 10_000;
 /** What is killed in each round, and under which load. */
 interface KillPlan {
   readonly service: ServiceNode;
-  /** The service itself or its store. It is killed at once and started again on the same port. */
+  /** The service itself or its store. The victim is killed at once and started again on the same port. */
   readonly victim: { kill(): Promise<void>; restart(): Promise<void> };
   /** The rate of the load. Null means callers that never pause. */
   readonly ratePerSecond: number | null;
@@ -126,7 +126,7 @@ async function checkRecords(
 
 export const SAMPLES_A_ROUND_MAX = 2_000;
 
-/** Kills the service under load again and again. It starts on the same SQLite file. */
+/** Kills the service under load again and again. The service starts again on the same SQLite file. */
 export const serviceKills: Scenario = {
   name: 'service-kills',
   does: 'Kills the service with SIGKILL under load on SQLite, 50 times. No acknowledged verdict may be lost or doubled.',

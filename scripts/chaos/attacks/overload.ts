@@ -13,12 +13,12 @@ const TIMES = [2, 5, 10] as const;
 const CALLERS_AT_PEAK = 32;
 const CLIENTS = 5_000;
 const WARM_UP_MS = 4_000;
-/** The first part of a load, in ms, which its figures leave out. */
+/** The length, in ms, of the first part of a load, which the figures leave out. */
 const SETTLE_MS = 1_000;
 const NORMAL_WITHIN_MS = 5_000;
 const LOAD_MS = { full: 8_000, quick: 3_000 };
 
-/** Runs more callers than the service can serve. Each asks again as soon as it is answered. */
+/** Runs more callers than the service can serve. Each caller asks again as soon as it has an answer. */
 export const overload: Scenario = {
   name: 'overload',
   does: 'Lets callers ask without a pause: 2, 5 and 10 times as many as give the highest throughput, on SQLite and on Redis. Goodput, latency and memory must hold, and all must be normal again after 5 s.',

@@ -10,7 +10,7 @@ const LOOKS = 60;
 const CAPACITY_MS = 4000;
 const CONNECTIONS = 16;
 const CLIENTS = 5000;
-/** The first part is not compared, because caches fill and code is compiled then. */
+/** This first share of the run is not compared, because caches fill and code is compiled then. */
 const WARM_UP_SHARE = 0.2;
 const HEAP_GROWTH_MIB_MAX = 10;
 const HANDLES_MORE_MAX = 5;

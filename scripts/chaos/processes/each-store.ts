@@ -34,7 +34,7 @@ export function missingPrograms(programs: readonly string[], { report }: Scenari
   return notRun(`install ${missing.join(' and ')}`, report);
 }
 
-/** Reports a scenario, or a part of one, that this machine cannot run. */
+/** Reports that this machine cannot run a scenario, or a part of one. Returns a figure that says so. */
 export function notRun(what: string, report: ScenarioRun['report']): Figure {
   report(`SKIPPED: ${what}`);
   return reported('SKIPPED', what);

@@ -28,7 +28,7 @@ export interface Fault {
 /** Nodes that share no disk, with HAProxy, S3 and Redis, and all faults that can happen to them. */
 export interface Fleet {
   readonly nodes: readonly ServiceNode[];
-  /** The target behind the packaged HAProxy. */
+  /** The addresses and the key with which the fleet is reached through the packaged HAProxy. */
   readonly target: Target;
   readonly s3: S3Server;
   readonly store: Store;

@@ -10,7 +10,10 @@ export function portOf(url: string): number {
   return Number(new URL(url).port);
 }
 
-/** Starts HAProxy as packaged on a free port. It allows fewer connections, because a tester may open fewer files. */
+/**
+ * Starts HAProxy as packaged on a free port. HAProxy gets a lower limit of connections, because a tester may open
+ * fewer files.
+ */
 export async function startHaproxy(
   nodes: readonly (readonly [callerPort: number, platformPort: number])[],
 ): Promise<{ readonly child: ChildProcess; readonly url: string }> {

@@ -20,21 +20,21 @@ export interface ServiceNode {
   isRunning(): boolean;
   /** Whether the node reports that it is ready. */
   isReady(): Promise<boolean>;
-  /** Returns its standard error since the last start. */
+  /** Returns the standard error of the service since the last start. */
   log(): string;
   pid(): number;
-  /** Lists the processes that it started. */
+  /** Lists the processes that the service started. */
   childIds(): readonly number[];
-  /** Returns its resident memory in MiB. */
+  /** Returns the resident memory of the service in MiB. */
   memoryMib(): number;
-  /** Returns the CPU seconds of all its threads since the last start. */
+  /** Returns the CPU seconds of all threads of the service since the last start. */
   cpuSeconds(): number;
-  /** Stops it without closing its connections, like a machine that hangs. */
+  /** Stops the service without closing its connections, like a machine that hangs. */
   suspend(): void;
   resume(): void;
   /** Sends a signal, SIGKILL by default, and waits until the process is gone. */
   kill(signal?: 'SIGKILL' | 'SIGTERM'): Promise<void>;
-  /** Starts it again on the same ports and the same store, when it is gone. */
+  /** Starts the service again, after it is gone, on the same ports and the same store. */
   restart(): Promise<void>;
 }
 

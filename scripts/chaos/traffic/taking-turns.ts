@@ -12,7 +12,9 @@ const WINDOW_MS = { full: 10_000, quick: 4_000 } as const;
 export interface WorkBeside<T> {
   /** The name of the work in reports and figures. */
   readonly what: string;
-  /** Begins the work. Resolves when it is under way, with a function that ends it. */
+  /**
+   * Begins the work. Resolves when the work is under way, with a function that ends the work and returns its result.
+   */
   readonly begin: () => Promise<() => Promise<T>>;
   /** How long, in ms, the work may still have an effect after its end. */
   readonly settleMs: number;
@@ -55,7 +57,7 @@ export async function takeTurns<T>(
 /**
  * Returns figures of the work's effect on verdicts. Beside the work, the p99 of verdicts may be up to `p99TimesMax`
  * times the p99 without it. The medians of all windows are compared, so that one window in which the machine stalled
- * decides nothing. `log` is the service's log, which says why it refused.
+ * decides nothing. `log` is the service's log, which says why the service refused requests.
  */
 export function turnFigures(
   what: string,

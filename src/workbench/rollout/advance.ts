@@ -27,7 +27,7 @@ export type RolloutGoal<Also extends VersionShare = VersionShare> =
     }
   | { readonly mode: 'active' };
 
-/** Returns the rollout with a version brought to the goal. */
+/** Returns the next rollout, in which the version has reached the goal. */
 export function advanceRollout(
   rollout: Rollout,
   to: VersionRef,
@@ -73,12 +73,15 @@ export function advanceRollout(
   }
 }
 
-/** Replaces a rollout that cannot be read. The deciding version stays, candidates end, and the history starts again. */
+/**
+ * Creates a rollout in place of one that cannot be read. The version that decides stays, candidates end, and the
+ * history starts again.
+ */
 export function repairRollout(revision: number, active: VersionRef, change: RolloutChange): Rollout {
   return startRollout('repair', revision + 1, active, change);
 }
 
-/** Rewrites a rollout that was lost, or that a person declares right, with a revision above all known ones. */
+/** Returns a rollout that was lost, or that a person declares right, with a revision above all known ones. */
 export function rewriteRollout(rollout: Rollout, above: number, change: RolloutChange): Rollout {
   const step = { action: 'repair', to: rollout.active } as const;
   return {

@@ -170,7 +170,10 @@ export async function foreseeChange(
   return { stored, rollout, to, also, differences };
 }
 
-/** Brings a version to the goal and waits until every node follows. Throws `RolloutRefused`. */
+/**
+ * Brings a version to the goal, and waits until every node follows. Throws `RolloutRefused` if the change may not be
+ * made now.
+ */
 export async function rollOut(
   parts: ChangeParts,
   version: RuleVersion,
@@ -197,7 +200,7 @@ export async function rollOut(
   return report;
 }
 
-/** Requires that an emergency returns to a version that was active before. Throws `RolloutRefused`. */
+/** Requires that an emergency returns to a version that was active before. Throws `RolloutRefused` otherwise. */
 function requireReturn({ history }: Rollout, { version, digest }: VersionRef, goal: RolloutGoal): void {
   const wasActive = history.some(
     ({ action, to, digest: then }) =>
@@ -230,7 +233,7 @@ async function compareVersions(
   return found;
 }
 
-/** Requires that versions which answer very differently are accepted. Throws `RolloutRefused`. */
+/** Requires that versions which answer very differently are accepted. Throws `RolloutRefused` otherwise. */
 function requireAccepted(differences: readonly VersionDifference[], acceptDifference: boolean): void {
   const others = differences.filter(({ much }) => much.length > 0);
   if (others.length === 0 || acceptDifference) return;
@@ -242,7 +245,7 @@ function requireAccepted(differences: readonly VersionDifference[], acceptDiffer
   );
 }
 
-/** Returns the version on this node's disk, if it may be brought to the goal. Throws `RolloutRefused`. */
+/** Returns the version on this node's disk. Throws `RolloutRefused` if the version may not be brought to the goal. */
 async function requireEligible(
   rules: LoadedRules,
   version: RuleVersion,
@@ -265,7 +268,7 @@ const UNREADABLE =
  * Ends the trial of the candidate `version`, or of all candidates if `version` is null. If there is no candidate,
  * returns to the previous version. A stored rollout that cannot be read is rewritten from the rollout that the nodes
  * follow, without candidates. A version that was rolled back is marked in RULES_DIR of this machine, so that the
- * first node of an empty store does not choose it. Throws `RolloutRefused`.
+ * first node of an empty store does not choose it. Throws `RolloutRefused` if nothing can be rolled back.
  */
 export async function rollBack(
   fleet: Fleet,
@@ -361,7 +364,10 @@ function listLackingNodes(nodes: readonly NodeView[], { version, digest }: Versi
   return problems.filter((problem) => problem !== null);
 }
 
-/** Writes the rollout that follows `stored`, and waits until every node follows it. Throws `RolloutRefused`. */
+/**
+ * Writes `next` in place of `stored`, and waits until every node follows it. Throws `RolloutRefused` if no node is
+ * running or somebody else changed the rollout.
+ */
 export async function writeRollout(
   fleet: Fleet,
   stored: StoredRollout | null,

@@ -112,7 +112,7 @@ async function comparePlatform(
   const redecide = prepareRedecision(rules);
   const statuses = await searchThrottle.map(payers, async (some) =>
     some.map((decision) => {
-      // A client who was held out of a rule then is held out of it here, too.
+      // A client who was held out of a rule at that decision is held out of it here, too.
       const again = redecide(decision, replayHoldouts(decision.holdout));
       if (again.kind !== 'decided') {
         for (const label of listLackingLabels(again)) missing.add(label);

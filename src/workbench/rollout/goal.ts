@@ -32,7 +32,7 @@ export class BadGoal extends NamedError {
   }
 }
 
-/** Parses a goal. Throws `BadGoal`. */
+/** Parses a goal. Throws `BadGoal` if it is not possible. */
 export function parseGoal({ version, mode, percent, guard, also, judged }: AskedGoal): RolloutGoal {
   if (mode !== 'canary') {
     const stray = Object.entries({ percent, guard, also, ...judged }).find(

@@ -52,7 +52,7 @@ interface ClientSweepParts {
 
 /**
  * Compacts the stored states of payers who stay away, once a day and in the background. A compacted state is as small
- * as the payer's next visit would make it. One node of the fleet does it at a time.
+ * as the payer's next visit would make it. Only one node of the fleet does this at a time.
  */
 export class ClientSweep {
   readonly #parts: ClientSweepParts;
@@ -129,7 +129,7 @@ export class ClientSweep {
 
   /**
    * Returns a smaller text of a state. Returns null if nothing can be left out, or if the state cannot be read. The
-   * command `state check` finds such states.
+   * command `state check` finds states that cannot be read.
    */
   #compacted(text: string): string | null {
     try {

@@ -70,7 +70,7 @@ export async function agreeOnSecret(
   );
 }
 
-/** Computes a fingerprint from which a secret of 32 characters or more cannot be found. */
+/** Computes a fingerprint, from which nobody can recover a secret of 32 characters or more. */
 function computeFingerprint(secret: string): string {
   return createHmac('sha256', secret)
     .update('fingerprint of the signal secret')

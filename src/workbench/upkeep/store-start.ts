@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreLate } from '#state/store-errors.ts';
 
-/** How long a start waits for a slow store. A supervisor may give up on a longer wait. */
+/** How long a start waits for a slow store. After a longer wait, a supervisor might end the process. */
 const START_LIMIT_MS = 10_000;
 
 const PAUSE_MS = 100;

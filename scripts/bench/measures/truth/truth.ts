@@ -125,8 +125,8 @@ function* covered(name: string, experiments: readonly Drawn[]): Generator<Figure
 }
 
 /**
- * In 17 of 20 simulations the interval must contain the mean of the reruns. In at most 1 it may lie on the wrong side
- * of 0.
+ * In 17 of 20 simulations the interval must contain the mean of the reruns. In at most 1 of 20 the interval may lie
+ * on the wrong side of 0.
  */
 const HELD_MIN = 17 / 20;
 const WRONG_MAX = 1 / 20;
