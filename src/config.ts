@@ -39,15 +39,9 @@ export interface Config {
   /** The allowed requests a second for each caller. 0 switches the limit off. */
   readonly rateLimitPerSecond: number;
   readonly rateLimitBurst: number;
-  /**
-   * The secret under which pseudonyms are computed. Null if none is set. `getSignalSecret` then returns the node's
-   * own secret.
-   */
+  /** The secret of pseudonyms. Null if none is set. `getSignalSecret` then returns the node's own secret. */
   readonly signalSecret: string | null;
-  /**
-   * The previous signalSecret, which still recognises devices that were seen under it. Null if the secret was not
-   * changed.
-   */
+  /** The previous signalSecret, which still recognises earlier devices. Null if the secret was not changed. */
   readonly signalSecretPrevious: string | null;
   readonly logLevel: LogLevel;
   /** The folder of the archive, or of this machine's cache of the archive. Null if nothing is archived. */
@@ -229,10 +223,7 @@ function readDuration(env: Environment, name: Setting, fallback: string, orElse 
   return ms;
 }
 
-/**
- * The longest DRAIN_GRACE. A limit is needed, because the runtime's timers fire at once if they are set for longer
- * than 24 days.
- */
+/** The limit of DRAIN_GRACE. The runtime's timers fire at once if they are set for longer than 24 days. */
 const DRAIN_GRACE_MS_MAX = 24 * 3_600_000;
 
 function readDrainGrace(env: Environment): number {
@@ -242,10 +233,7 @@ function readDrainGrace(env: Environment): number {
   throw new ConfigError(`DRAIN_GRACE is "${text}"; it must be at most 1d`);
 }
 
-/**
- * Reads how long the store keeps decisions. An answer under an Idempotency-Key is rebuilt from its decision, so a
- * decision is kept for at least a day, like the key.
- */
+/** An answer under an Idempotency-Key is rebuilt from its decision, so the decision is kept for at least a day. */
 function readDecisionsHot(env: Environment): number {
   const text = readSetting(env, 'DECISIONS_HOT') ?? '1d';
   const ms = parseDuration(text);
