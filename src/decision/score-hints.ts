@@ -11,8 +11,8 @@ import { countDevices, noteDevice } from './payer/known-devices.ts';
 import type { ScoreRequest } from './requests.ts';
 
 /**
- * Returns the part of the state after a score on which verdicts depend. Replays that answer no scores use this
- * function.
+ * Returns the state of a client after a score, as far as verdicts depend on it. Replays that do not answer scores use
+ * this function.
  */
 export function applyScore(state: ClientState, request: ScoreRequest, clockMs: number): ClientState {
   const now = chooseEventTime(state, clockMs);
@@ -24,14 +24,14 @@ interface NotedScore {
   readonly nextState: ClientState;
   /** Returns the hints that the answer may use. */
   readonly known: () => KnownHints;
-  /** The time for which the answer holds, in epoch ms. */
+  /** The time for which the answer is computed, in epoch ms. */
   readonly at: number;
 }
 
 /**
  * Notes a score, and finds the hints and the time of its answer. For 24 hours an identical request is answered from
- * the hints that were known when it was first asked. The answer is given for that first time as long as nothing but
- * scores happened since.
+ * the hints that were known when it was first asked. The answer is computed for the time of that first request, as
+ * long as nothing but scores happened since.
  */
 export function recordScore(state: ClientState, request: ScoreRequest, now: number): NotedScore {
   const noted = noteShownDevices(state, request, now);
@@ -46,8 +46,8 @@ export function recordScore(state: ClientState, request: ScoreRequest, now: numb
 }
 
 /**
- * Returns the tokens of everything that a caller sent. While the secret is being changed, `formerRequest` is the
- * token under the previous secret.
+ * Returns a token, which is a hash of everything that a caller sent. While the secret is being changed,
+ * `formerRequest` is the token under the previous secret.
  */
 function createRequestTokens(request: ScoreRequest): {
   readonly request: string;

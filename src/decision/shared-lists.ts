@@ -43,7 +43,7 @@ export interface ListContent {
   readonly attribute: string | null;
 }
 
-/** Returns why no list can hold this content. Returns null if a list can. */
+/** Returns why no list can have entries of this kind. Returns null if a list can. */
 export function findContentFault({ kind, attribute }: ListContent): string | null {
   if (kind !== 'attribute') return attribute === null ? null : STRAY_ATTRIBUTE;
   if (attribute === null) return 'is required with kind attribute: the name under which callers send it';
@@ -62,7 +62,7 @@ export const listedAttribute = Type.String({
   description: 'Only with kind attribute: under which name callers send what the entries are',
 });
 
-/** The parts of a request that shared lists may hold. */
+/** The parts of a request that entries of shared lists may name. */
 export interface ListSubject extends Pick<KnownHints, 'fingerprints' | 'ips' | 'networks'> {
   readonly platform: PlatformName;
   readonly clientIdKey: string;
@@ -72,13 +72,13 @@ export interface ListSubject extends Pick<KnownHints, 'fingerprints' | 'ips' | '
   readonly attributes: Attributes;
   /** The pseudonyms among the attributes, made under the other secret. Missing if the secret is not being changed. */
   readonly formerAttributes?: Attributes | undefined;
-  /** The attributes that the deciding rule set declares. All others are not known. */
+  /** The attributes that the deciding rule set declares. All other attributes are ignored. */
   readonly declaredAttributes: DeclaredAttributes;
 }
 
 /**
- * Returns the keys by which a request is looked up on a list with this content. They come in one or two parts, which
- * saves a copy.
+ * Returns the keys by which a request is looked up on a list with this kind of entries. The keys come in one or two
+ * arrays, which saves a copy.
  */
 function listLookupKeys(
   { kind, attribute }: ListContent,
@@ -104,8 +104,8 @@ function listLookupKeys(
 }
 
 /**
- * Returns the keys of an attribute. Entries are always HMACs, so a value that the rule set keeps in clear is hashed
- * first.
+ * Returns the keys by which the value of an attribute is looked up. Entries for attributes are always HMACs, so a
+ * value that the rule set keeps in clear is hashed first.
  */
 function listAttributeKeys(
   name: string,
@@ -139,8 +139,8 @@ const IPV6_PREFIX_MAX = 64;
  * Reads the value of an entry and returns its stored form. Texts are trimmed. Fingerprints, single addresses and
  * values of attributes are stored as HMACs alone. Ranges of addresses are stored in clear, because an HMAC cannot
  * tell whether an address lies in a range. A value like `hmac:..` is a platform's name for a device, and
- * `pseudonymOf` gives the HMAC behind it. For an attribute it is the HMAC itself, as decisions write it. A value that
- * can never match a request is refused.
+ * `pseudonymOf` gives the HMAC behind it. For an attribute the part after `hmac:` is the HMAC itself, as decisions
+ * write it. A value that can never match a request is refused.
  */
 export function readListValue(
   kind: ListKind,
@@ -262,15 +262,17 @@ function refuseValue(problem: string): ReadListValue {
   return { ok: false, problem };
 }
 
-/** The platform that owns a list. `*` is the whole installation: its lists hold for every platform. */
+/** The platform that owns a list. `*` is the whole installation, whose lists apply to every platform. */
 export type ListOwner = PlatformName | '*';
 
 /**
  * The names of devices on each platform. A device has another name on every platform, and nobody without the secret
- * can match the names. So a leak at one platform says nothing to another.
+ * can match the names. So a leak at one platform tells another platform nothing.
  */
 export interface DeviceNames {
-  /** Returns the name of a pseudonym. A shortened pseudonym has an equally short name, which cannot be turned back. */
+  /**
+   * Returns the name of a pseudonym. A shortened pseudonym has an equally short name, which cannot be converted back.
+   */
   nameOf(platform: ListOwner, pseudonym: string): string;
   pseudonymOf(platform: ListOwner, name: string): string;
 }
@@ -304,7 +306,7 @@ interface HeldEntries extends ListContent {
   readonly entries: Entries;
 }
 
-/** The entries of a list by the content that `formatListContent` names. */
+/** The entries of a list, by the text that `formatListContent` gives for their kind. */
 type ListContents = Map<string, HeldEntries>;
 
 /**

@@ -37,17 +37,17 @@ interface SimulatedPayer {
   readonly granted: Map<string, boolean>;
 }
 
-/** A simulation keeps nothing, so its salt need not be a secret. */
+/** A simulation stores nothing, so its salt need not be a secret. */
 const SIMULATED_CLIENTS = new ClientKeys('-'.repeat(22));
 
 /** How many older orders of a client can still be corrected. The limit bounds the memory of a long replay. */
 const ORDERS_MAX = 100;
 
 /**
- * Plays a rule set on inputs with times of their own, in memory. It takes the same steps as
+ * Runs a rule set in memory on inputs that have times of their own. A simulation takes the same steps as
  * `checkout/scoring/scoring.ts`, without a store. All data goes through the stored forms, so a simulation knows
- * nothing that a store would forget. The tests of rules run on it. Its memory grows with the number of clients and
- * devices, not with the number of their requests.
+ * nothing that a store would forget. The tests of rules use simulations. The memory that a simulation needs grows
+ * with the number of clients and devices, not with the number of their requests.
  */
 export class Simulation {
   readonly rules: RuleSet;
@@ -63,7 +63,7 @@ export class Simulation {
     this.#lists = lists;
   }
 
-  /** Sets who is held out of which rules from now on. Before the first call nobody is. */
+  /** Sets who is held out of which rules from now on. Before the first call nobody is held out. */
   holdOut(isHeldOut: IsHeldOut): void {
     this.#holdoutDraw = () => isHeldOut;
   }

@@ -27,7 +27,7 @@ const PLATFORM_KEY_OPERATIONS = [
   'approve',
 ] as const;
 
-/** The operations that a key of the whole installation may have. No such operation reads clients or decides. */
+/** The operations that a key of the whole installation may have. None of these operations reads clients or decides. */
 const INSTALLATION_KEY_OPERATIONS = [
   'lists:read',
   'lists',
@@ -101,18 +101,21 @@ interface CachedKey {
   readonly readMs: number;
   /** The last moment at which this entry is known to have been true. */
   readonly asOfMs: number;
-  /** When the key was last read, or when the last attempt to read it was made. */
+  /** When the last attempt to read the key was made, successful or not. */
   readonly triedMs: number;
 }
 
 const COLLECTION = 'access-keys';
 
 /**
- * The longest life of a key. Every key expires, so that a forgotten key ends by itself. Only keys of the installation
- * may live forever.
+ * The longest life of a key. Keys of platforms always expire, so that a forgotten key ends by itself. Only keys of
+ * the installation may live forever.
  */
 export const KEY_DAYS_MAX = 3650;
-/** The most live keys of a platform, so that a program that makes keys in a loop cannot fill the store. */
+/**
+ * The highest number of live keys of a platform. It prevents a program that makes keys in a loop from filling the
+ * store.
+ */
 const LIVE_KEYS_MAX = 200;
 
 /** The key cannot be made. The message says why and what to do. */
@@ -208,7 +211,7 @@ export class AccessKeys {
     this.#cache.delete(id);
   }
 
-  /** Throws KeyRefused if the platform already has the most live keys that it may have. */
+  /** Throws KeyRefused if the platform already has as many live keys as it may have. */
   async requireRoom(platform: PlatformName): Promise<void> {
     const now = this.#now();
     const live = (await this.list()).filter(
@@ -347,7 +350,10 @@ export class AccessKeys {
     else this.#admitted.noteEnded(record.id);
   }
 
-  /** The version of the newest acceptance of the store's contents. Null if it is not known. */
+  /**
+   * The version of the register that says who last accepted the contents of the store, after the store lost data.
+   * Null if the version is not known.
+   */
   #acceptanceVersion(): string | null {
     return this.#documents.recentVersion(STORE_ACCEPTED_REGISTER)?.version ?? null;
   }

@@ -14,7 +14,10 @@ export interface PlatformKeyRef {
 
 interface Admitted<Key> {
   readonly record: Key;
-  /** The acceptance of the store's contents that was valid when the key was read. Null if it was not known. */
+  /**
+   * The version, when the key was read, of the register that says who last accepted the contents of the store. Null
+   * if it was not known.
+   */
   readonly accepted: string | null;
   /** When the key was last read, ms of the process's monotonic clock. */
   readonly readMs: number;
@@ -26,10 +29,16 @@ const ADMITTED_KEYS_MAX = 10_000;
 /** After this time without a read, a key may have been revoked and removed in the ordinary way. */
 const ADMITTED_MS_MAX = 29 * 24 * 3600_000;
 
-/** After this time without a try, a lost key counts as replaced by another one. */
+/**
+ * If no caller has tried a lost key for this time, the key is no longer shown, because the caller probably has
+ * another one.
+ */
 const LOST_SHOWN_MS = 10 * 60_000;
 
-/** The keys that this process has seen live. They tell a key that the store has lost from one that never existed. */
+/**
+ * The keys that were live when this process read them. By them the process can tell a key that the store has lost
+ * from a key that never existed.
+ */
 export class AdmittedKeys<Key extends PlatformKeyRef> {
   readonly #admitted = new LRUCache<string, Admitted<Key>>({ max: ADMITTED_KEYS_MAX });
   /** Lost keys by id, each with the time of its last try. */
@@ -56,8 +65,8 @@ export class AdmittedKeys<Key extends PlatformKeyRef> {
   }
 
   /**
-   * Finds a key that the store no longer holds, as it was last read. Returns null if the key was never live here, or
-   * if somebody has since accepted the store's contents without it.
+   * Finds a key that the store no longer holds, as it was last read. Returns null if this process never read the key
+   * live, or if somebody has since accepted the contents of the store without the key.
    */
   lostRecord(id: string, accepted: string | null): Key | null {
     const known = this.#admitted.get(id);

@@ -114,7 +114,7 @@ const BAD_IDEMPOTENCY_KEY = declareRefusal(
     ]),
 );
 
-/** The value is null if the caller sent none. */
+/** `read` returns null if the caller sent no Idempotency-Key. */
 const IDEMPOTENCY_KEY: Parameter<string | null> = {
   name: 'Idempotency-Key',
   in: 'header',

@@ -24,8 +24,8 @@ export interface StoredEntry extends ListEntry {
 const { keys, ...MEMBERS } = ListEntrySchema.properties;
 
 /**
- * Entries are stored by position, because there may be a hundred thousand. Keys that can be computed from the value
- * are left out.
+ * The members of an entry are stored by position, without their names, because there may be a hundred thousand
+ * entries. Keys that can be computed from the value are left out.
  */
 const ROW = new PositionalCodec(shape('As it is stored', { ...MEMBERS, keys: Type.Optional(keys) }));
 
@@ -49,14 +49,17 @@ export function decodeEntry(id: string, version: number, text: string): StoredEn
   return { ...entry, keys: entry.keys ?? [toPlainKey(entry.value)], id, version };
 }
 
-/** Formats the id of the entry for a list itself. That entry says what the list holds, and has no value. */
+/**
+ * Formats the id of the entry for a list itself. That entry says of which kind the list's entries are, and has no
+ * value.
+ */
 export function formatListRecordId(owner: ListOwner, list: string): string {
   return `${owner}/${list}/`;
 }
 
 /**
- * Describes the condition under which a write must fail: after change `since`, the list was made anew with another
- * kind or attribute.
+ * Describes the condition under which a write must fail: the list was made anew with another kind or attribute after
+ * change `since`.
  */
 export function describeOtherContent(
   { owner, list, kind, attribute }: Pick<ListEntry, 'owner' | 'list' | 'kind' | 'attribute'>,

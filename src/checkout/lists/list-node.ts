@@ -15,7 +15,10 @@ import { decodeEntry, formatListRecordId, hashEntryId, type StoredEntry } from '
 export class ListCopy {
   readonly #membership: ListMembership;
   readonly #byId = new Map<string, StoredEntry>();
-  /** The entries for the lists themselves, by id: what each list holds, who made it and when. */
+  /**
+   * The entries for the lists themselves, by id. They say of which kind each list's entries are, and who made the
+   * list and when.
+   */
   readonly #made = new Map<string, StoredEntry>();
   /** Entries by `owner/list` and then by id, in the sequence of their last changes. */
   readonly #lists = new Map<string, Map<string, StoredEntry>>();
@@ -78,8 +81,8 @@ export class ListCopy {
   }
 
   /**
-   * Lists the names of the lists that hold exactly this value at `now` (epoch ms). Lists of the platform and of the
-   * installation count.
+   * Lists the names of the lists that hold exactly this value at `now` (epoch ms), among the lists of the platform
+   * and of the installation.
    */
   namesHolding(platform: PlatformName, kind: ListKind, value: string, now: number): readonly string[] {
     const firsts = this.lists().flatMap((entries) => [...entries.values()].slice(0, 1));
@@ -114,12 +117,12 @@ export class ListCopy {
 }
 
 /**
- * How often the node asks for changes. A change reaches it within this time and the time of a read, which is well
- * below the promised 2 s.
+ * How often the node asks for changes. A change reaches the node within this time and the time of a read, together
+ * well below the promised 2 s.
  */
 const FOLLOW_INTERVAL_MS = 500;
 
-/** A copy counts as stale if it could not be compared with the store for this long. */
+/** A copy is stale if it could not be compared with the store for this long. */
 const LISTS_STALE_MS = 10_000;
 
 /** Entries that ended this long ago are removed. */

@@ -17,7 +17,7 @@ type Field = AbsentHint['field'];
 
 /**
  * What is counted: all requests, a field or attribute that was sent, or a field or attribute whose value said
- * nothing. The last kind names the reason, too.
+ * nothing. In the last case the label also names the reason.
  */
 export type RequestFieldLabel =
   | 'requests'

@@ -41,13 +41,16 @@ export const NodeSchema = s.named(
 
 export type NodeView = s.Shape<typeof NodeSchema>;
 
-/** A node's own report within its process. The trial counts go to the store and are not shown to the other nodes. */
+/**
+ * What a node knows about itself, within its process. The trial counts go to the store and are not shown to the other
+ * nodes.
+ */
 export interface OwnNodeReport extends NodeView {
   /** The counts of each candidate's trial since this process began to follow the trial. */
   readonly counts: readonly TrialCounts[];
   /**
-   * When somebody last went back to an earlier version alone, without an approval, epoch ms. Null if the history
-   * shows no such case.
+   * When somebody last went back to an earlier version without an approval by a second person, in epoch ms. Null if
+   * the history shows no such case.
    */
   readonly emergencyAt: number | null;
   /** Whether the store has lost the rollout that the process follows, or holds an older one. */

@@ -12,13 +12,13 @@ export function explainImpossibleGuard(percent: number): string | null {
   return 'compares the canary with clients of the active version, and at 100 percent there are none; choose fewer percent, or leave the guard out';
 }
 
-/** If a canary has the same rules as the active version, the guard takes it back with at most this probability. */
+/** The highest probability with which the guard takes back a canary that has the same rules as the active version. */
 const FALSE_ALARMS_MAX = 0.01;
 
 /**
  * The shares that the guard compares. `harm` is 1 if an increase of the share is harm, and -1 if a decrease is.
- * `weight` is the part of the allowed false alarms. The most harmful mistake has the largest weight. Payment is known
- * only for clients with an outcome.
+ * `weight` is the part of the allowed false alarms that this share may cause. The most harmful mistake has the
+ * largest weight. Payment is known only for clients with an outcome.
  */
 export const GUARDED_SHARES = [
   { name: 'BLOCK', of: (counts: ClientCounts) => counts.blocked, harm: 1, weight: 0.5, final: true },
@@ -29,8 +29,8 @@ export const GUARDED_SHARES = [
 
 /**
  * Explains why a canary must be taken back: a share of its clients is more than `points` percentage points worse than
- * the active version's, and chance does not explain the difference. Returns null if there is no such reason. A better
- * share takes nothing back.
+ * the active version's, and chance does not explain the difference. Returns null if there is no such reason. A share
+ * that is better never takes a canary back.
  *
  * A client's arm is drawn by hash with a known chance, `percent`, whatever the client does. If both rule sets were
  * the same, the arm of each client that is blocked for the first time would be such a draw. A client who was not
@@ -101,7 +101,7 @@ export function computeLogEvidence(hits: ArmHits, chance: number, distance: numb
 
 /**
  * Computes the log of how much better the draws are explained if the active share is `base` and the candidate's share
- * is `other`.
+ * is `other` than if both are equal.
  */
 function computeLogRatio(hits: ArmHits, chance: number, base: number, other: number): number {
   const ofHit = (chance * other) / (chance * other + (1 - chance) * base);
@@ -138,7 +138,7 @@ export function listCandidateGains(
   return askGuard(listGuardGains, rollout, candidate, arms, []);
 }
 
-/** Calls `ask` with the guard of a candidate. Returns `none` if the candidate has no guard. */
+/** Calls `says` with the figures for the guard of a candidate. Returns `none` if the candidate has no guard. */
 function askGuard<T>(
   says: (clients: ArmClients, percent: number, points: number) => T,
   rollout: Rollout,
@@ -164,8 +164,8 @@ interface TrialStage {
 }
 
 /**
- * Returns the current stage of a candidate. Each stage counts from zero, because a new share moves clients to another
- * arm.
+ * Returns the current stage of a candidate. The counts of each stage begin at zero, because a new share moves clients
+ * to another arm.
  */
 export function getTrialStage({ trial, version, mode, percent, stageSince }: Candidate): TrialStage {
   return { trial: `${trial}/${version}/${mode}/${percent}/${stageSince}`, since: stageSince };

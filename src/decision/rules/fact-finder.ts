@@ -6,13 +6,13 @@ import { FACT_SYNONYMS, splitIntoWords } from '#decision/facts/fact-synonyms.ts'
 import { FACT_QUESTIONS, type FactQuestion } from '#decision/facts/questions.ts';
 import type { DeclaredAttributes } from '#decision/payer/attributes.ts';
 
-/** A fact as analysts look it up. */
+/** A fact of the catalogue, as analysts look it up. */
 export interface FoundFact {
   /** The fact's name in records. An attribute is like `attribute(cardCountry)`. */
   readonly name: string;
   /** The unit of the fact's values, or the values that the fact may have. */
   readonly values: string;
-  /** Further facts that an author of rules needs, like the longest window. */
+  /** Further details that an author of rules needs, like the longest window. */
   readonly notes: readonly string[];
   readonly description: string;
 }
@@ -23,8 +23,8 @@ interface AnsweredQuestion extends Omit<FactQuestion, 'facts'> {
 
 /**
  * Finds the facts of the catalogue by question, with the declared attributes after the fact that asks for them. If a
- * word is given, only facts are returned whose name, description, question or name in other products contains the
- * word.
+ * word is given, returns only facts that match it. A fact matches if its name, description, values or question
+ * contain the word, or if other products call the fact by this word.
  */
 export function findFacts(declared: DeclaredAttributes, word: string | null): readonly AnsweredQuestion[] {
   const own = [...declared.values()].map((attribute) =>

@@ -8,12 +8,12 @@ import {
 } from './condition.ts';
 import { createPairTest, createTest } from './operators.ts';
 
-/** Tests the values of a decision. They stand in the sequence of the rule set's facts. */
+/** Tests the values of a decision. The values stand in the sequence of the rule set's facts. */
 export type Matcher = (values: readonly FactReading[]) => boolean;
 
 /**
- * Creates the test of a condition. The evaluated condition of a rule has no "not", see `moveNegations`. In a proof, a
- * "not" holds wherever its part does not hold.
+ * Creates the test of a condition. The condition of a rule has no "not" here, because `moveNegations` has removed
+ * each "not". A condition in a proof may have one, which holds wherever its part does not hold.
  */
 export function createMatcher(condition: Condition): Matcher {
   return foldCondition(condition, {

@@ -12,7 +12,7 @@ interface Polarities {
   readonly fails: Condition;
 }
 
-/** Conditions whose negations were moved before, by the written condition. */
+/** The results of `moveNegations` so far, by the condition as the author wrote it. */
 export type NegationCache = Map<Condition, Polarities>;
 
 /**
@@ -48,8 +48,8 @@ const NEGATION_FOLD: FoldOf<Polarities> = {
 };
 
 /**
- * Returns the condition that holds exactly where this one does not. If a fact is not known, a comparison with it
- * fails, so the returned condition holds. A "not" in a rule fails as well in that case.
+ * Returns the condition that holds exactly where this one does not. A comparison with a fact that is not known fails,
+ * so the returned condition holds for such a fact. A "not" in a rule would fail, too.
  */
 export function negateCondition(condition: Condition): Condition {
   return foldCondition(moveNegations(condition), COMPLEMENT_FOLD);

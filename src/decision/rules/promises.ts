@@ -1,4 +1,4 @@
-/** The promises that the interface and the guide make about every rule set. Each has the name of its breach. */
+/** The promises that the interface and the guide make about every rule set. Each promise is named after its breach. */
 export const PROMISE_BREACHES = [
   'firstRequestWaits',
   'botPasses',
@@ -11,7 +11,7 @@ export const PROMISE_BREACHES = [
 
 export type PromiseBreach = (typeof PROMISE_BREACHES)[number];
 
-/** The description of each member of `meant`. */
+/** The description of each member of `meant` in ruleset.yaml. */
 export const BREACH_MEANINGS: Readonly<Record<PromiseBreach, string>> = {
   firstRequestWaits:
     'Why a first request may get WAIT, although the interface (section 3.2) has no wait before it.',

@@ -15,8 +15,8 @@ import type { MeantBreaches } from './promises.ts';
 declare const ruleVersionBrand: unique symbol;
 
 /**
- * A version of a rule set, like `p<n>.v<n>`. It is the name of the folder and the stamp on every verdict. A draft may
- * also be named `p<n>.v<n>-<word>`.
+ * A version of a rule set, like `p<n>.v<n>`. It is the name of the rule set's folder, and every verdict carries it. A
+ * draft may also be named `p<n>.v<n>-<word>`.
  */
 export type RuleVersion = string & { readonly [ruleVersionBrand]: true };
 
@@ -101,7 +101,7 @@ export interface Rule<Params> {
   readonly description: string;
   /** Rules with a higher priority are asked first. */
   readonly priority: number;
-  /** The evaluated condition: each "not" is moved to the comparisons within it. */
+  /** The condition as it is evaluated, after `moveNegations` has moved each "not" to the comparisons within it. */
   readonly condition: Condition;
   /** The condition as the analyst wrote it. */
   readonly written: Condition;
@@ -196,7 +196,7 @@ export interface ParsedRules {
   readonly verdicts: { readonly rules: readonly Rule<VerdictParams>[]; readonly otherwise: VerdictParams };
   /** Empty if the rule set has no flags. */
   readonly flags: { readonly rules: readonly Rule<FlagParams>[] };
-  /** The items of payLimitValue by group. Empty if the rule set has no limits. */
+  /** The items of `payLimitValue` by client group. Empty if the rule set has no limits. */
   readonly limits: ReadonlyMap<ClientGroup, readonly string[]>;
   /** The lists that rules name with `value: { list: NAME }`, by name. */
   readonly lists: ReadonlyMap<string, RuleList>;
@@ -214,7 +214,10 @@ export function listDecidingConditions(rules: ParsedRules): readonly Condition[]
   return listConditions({ ...rules, flags: { rules: [] } });
 }
 
-/** Groups everything that has conditions by file: the rules, and before the signals the exemption from them. */
+/**
+ * Groups everything that has conditions by file. These are the rules and the exemption from the signals, which comes
+ * before the signals.
+ */
 export function groupRulesByFile({
   groups,
   signals,
@@ -228,7 +231,10 @@ export function listSignalRules({ exempt, rules }: ParsedRules['signals']): read
   return exempt === null ? rules : [exempt, ...rules];
 }
 
-/** Counts the rules of a rule set, including flags, both `otherwise` and the exemption from the signals. */
+/**
+ * Counts the rules of a rule set. The count includes the rules of flags, the two `otherwise` and the exemption from
+ * the signals.
+ */
 export function countRules(rules: ParsedRules): number {
   return groupRulesByFile(rules).reduce((sum, file) => sum + file.length, OTHERWISE_COUNT);
 }
@@ -268,13 +274,13 @@ export interface RuleSet extends ParsedRules {
   readonly blankRecord: Readonly<Record<string, FactReading>>;
   /** The facts that the rules themselves conclude. They are three of `facts`. */
   readonly concludedFacts: readonly ConcludedFactRef[];
-  /** The questions of the sharing facts that the rules use. */
+  /** What the rules ask about devices and attribute values that several clients share. */
   readonly sharing: SharingQuestions;
   /** The attributes whose values a payer's state remembers, because rules count them. */
   readonly rememberedAttributes: readonly DeclaredAttribute[];
   /** The pseudonyms that rules compare with constants. */
   readonly hashedFacts: readonly FactRef[];
-  /** The HMACs under whose secrets rules compare pseudonyms. */
+  /** The HMACs by which rules compare pseudonyms with constants. */
   readonly attributeHmacs: AttributeHmacs;
   /** Whether there is a release.json that agrees with the files. Only such a version may become active. */
   readonly released: boolean;
@@ -290,8 +296,8 @@ export interface RuleSet extends ParsedRules {
   };
   readonly flags: { readonly rules: readonly Matchable<FlagParams>[] };
   /**
-   * The engines that the functions of the rules were made from and that explanations run. `exempt` stands before the
-   * signals.
+   * The engines from which the matchers of the rules were made, and which explanations of decisions run. The engine
+   * `exempt` is asked before the engine `signals`.
    */
   readonly engines: Readonly<Record<'groups' | 'exempt' | 'signals' | 'verdicts' | 'flags', LoadedEngine>>;
 }
@@ -334,8 +340,8 @@ export function sumSignalWeights(matching: readonly SignalParams[]): number {
 }
 
 /**
- * Removes the signals that a heavier signal about the same thing replaces. If several are equally heavy, the first
- * stays.
+ * Keeps only the heaviest of several signals about the same thing. If several are equally heavy, the first one is
+ * kept.
  */
 export function keepHeaviestSignals<Signal extends SignalParams>(
   matching: readonly Signal[],

@@ -21,8 +21,8 @@ import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { type Parameter, type RouteContext, requireKnownParameters } from './parameter.ts';
 
 /**
- * Few searches run at once. Each holds its results in memory until the answer is sent, and all read the archive on
- * one other thread. One page of the console starts several searches.
+ * Few searches run at once. Each search holds its results in memory until the answer is sent, and all searches read
+ * the archive on one other thread. One page of the console starts several searches.
  */
 const SEARCHES: FairQueueLimits = {
   atOnceMax: 5,
@@ -46,7 +46,7 @@ export interface OperationSpec {
   readonly summary: string;
   readonly description: string;
   readonly parameters?: readonly Parameter<unknown>[];
-  /** Present if undeclared parameters are ignored on a strict listener, too, as load balancers expect. */
+  /** Present if the operation ignores undeclared parameters even on a strict listener, as load balancers expect. */
   readonly ignoresQuery?: true;
   readonly answers: Readonly<Record<number, AnswerSpec>>;
   /** Refusals besides those of the parameters, the grant and the body. */
@@ -175,7 +175,7 @@ export function declareOperation<Parts, Body = never>(
         reading ??= whileReading(ctx, () => readBody(ctx, body, isStrict));
         return reading;
       };
-      // Whether somebody still waits for the answer. Nobody does once the connection is closed.
+      // Whether somebody still waits for the answer. Once the connection is closed, nobody waits.
       const isWanted = () => !ctx.req.socket.destroyed;
       const inTurn = <T>(search: () => Promise<T>, unwanted: T) =>
         searches.run(caller.platform, async () =>

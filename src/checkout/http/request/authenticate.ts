@@ -53,7 +53,10 @@ export const ANY_CONSOLE_OPERATION: AnyOf = {
   ),
 };
 
-/** Admits people with the grant `rules` (for the whole installation) who may not see a platform's figures. */
+/**
+ * Requires the grant `figures` or `rules`. The second admits people who may change rules for the whole installation
+ * and may not see a platform's figures.
+ */
 export const FIGURES_OR_RULES: AnyOf = { anyOf: ['figures', 'rules'], refused: declareNotGranted('figures') };
 
 interface KnowsBrowsers {
@@ -100,7 +103,7 @@ export async function isStillAuthorized(
   }
 }
 
-/** Throws 401 if there is no such key. */
+/** Returns the caller with this key. Throws 401 if the key is null. */
 export function requireCaller(key: AccessKey | null): Caller {
   if (key !== null) return toKeyCaller(key);
   throw UNKNOWN_KEY.problem('The access key is not known, was revoked, or has expired.');

@@ -88,8 +88,8 @@ const QUOTE = 0x22;
 const BLANK_MAX = 0x20;
 
 /**
- * Returns the largest number of members that a JSON text can have, repeated ones included: it counts the quotes that
- * a colon follows. A string value that contains a quote before a colon is counted too, so the number may be too
+ * Returns the largest number of members that a JSON text can have, repeated members included. The function counts the
+ * quotes that a colon follows. It also counts a quote before a colon within a string value, so the number may be too
  * large.
  */
 function countPossibleNames(text: string): number {
@@ -146,7 +146,7 @@ function readWholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> 
     }
   };
   req.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
-  // Every request closes at some time. An error with its stack is created only for a broken one.
+  // Every request closes at some time. An error with its stack is created only if the body is incomplete.
   req.on('close', () => req.readableEnded || reject(createIncompleteBodyProblem()));
   return promise;
 }
@@ -193,7 +193,8 @@ const thoroughAjv = createBodyAjv({ allErrors: true, verbose: true });
 const strictAjv = createBodyAjv({ allErrors: false });
 
 function createBodyAjv(options: Options): Ajv2020 {
-  // The compiler and a test of the API document check the schemas. A check at every start would double its time.
+  // The compiler and a test of the API document check the schemas. A check at every start would double the time of
+  // the start.
   const common = { strict: true, allowUnionTypes: true, validateSchema: false, meta: false };
   const made = new Ajv2020({ ...common, ...options });
   made.addKeyword({
@@ -223,7 +224,7 @@ function createBodyAjv(options: Options): Ajv2020 {
 
 /**
  * Creates a function that returns the members which the schema knows, and throws 400 with a pointer to every fault.
- * An optional member that is null or empty counts as missing, because many languages write missing members so. If
+ * An optional member that is null or empty is treated as missing, because many languages write missing members so. If
  * strict, an unknown member is refused at any depth, because it may be misspelt.
  */
 export function createBodyReader<S extends TSchema>(
@@ -274,7 +275,10 @@ function leaveOutBlanks(schema: TSchema, value: unknown): void {
   }
 }
 
-/** Removes blank members of an object whose members may have any name. All of them are optional. */
+/**
+ * Removes the members that are null or empty from an object whose members may have any name. All members of such an
+ * object are optional.
+ */
 function leaveOutBlankMembers(value: object): void {
   for (const [name, given] of Object.entries(value))
     if (given === null || given === '') Reflect.deleteProperty(value, name);

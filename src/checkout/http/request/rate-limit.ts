@@ -57,9 +57,10 @@ export interface RateLimit {
 }
 
 /**
- * Limits each client IP by a token bucket (interface, section 8). Requests over the limit are delayed, and beyond the
- * delay their connection is dropped without an answer. Buckets know addresses only by their HMAC.
- * A request may begin before its bucket has answered. `state.admitted` then says whether it may change anything.
+ * Limits each client IP by a token bucket (interface, section 8). Requests over the limit are delayed. If the delay
+ * would be too long, the connection is dropped without an answer. Buckets know addresses only by their HMAC. A
+ * request may begin before its bucket has answered. `state.admitted` then says whether the request may change
+ * anything.
  */
 export function limitRate(
   limit: RateLimit,

@@ -18,8 +18,8 @@ import {
 import type { RequestState } from './request-state.ts';
 
 /**
- * Turns every thrown error into an answer. No other code does so. `ownProblemOf` maps errors that only the operations
- * of one listener throw, and returns null for other errors.
+ * Turns every thrown error into an answer. No other code does this. `ownProblemOf` maps errors that only the
+ * operations of one listener throw, and returns null for other errors.
  */
 export function answerProblems(
   log: Logger,

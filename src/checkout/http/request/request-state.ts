@@ -11,7 +11,7 @@ export interface RequestState extends DefaultState {
   route: string | null;
   /** Null until the caller is authenticated. */
   caller: Caller | null;
-  /** Whether the work limit counts the request for the platform of its key. */
+  /** Whether the work limit counts the request as work of the platform of its key. */
   ownsWork: boolean;
   /** Resolves to whether the rate limit admits the request. The promise may still be open while the request is read. */
   admitted: Promise<boolean>;

@@ -1,12 +1,18 @@
-/** The highest limit. A burst of this size is accepted and answered one request after the other. */
+/**
+ * The highest limit of requests under way at once. A burst of this size is accepted and answered one request after
+ * the other.
+ */
 export const WORK_UNDER_WAY_MAX = 256;
 
-/** The lowest limit. It keeps a busy event loop busy, with a wait of about 15 ms at 300 us of work a request. */
+/**
+ * The lowest limit of requests under way at once. It keeps a busy event loop busy, with a wait of about 15 ms at 300
+ * us of work a request.
+ */
 const WORK_UNDER_WAY_MIN = 48;
 
 /**
- * How many looks in a row (half a second) must find too much work before requests are refused. A burst is soon worked
- * off, and a process that has just started is slow.
+ * How many measurements in a row (half a second) must find too much work before the limit falls. A burst is soon
+ * worked off, and a process that has just started is slow.
  */
 const BURST_LOOKS = 10;
 
@@ -16,20 +22,20 @@ const BURST_LOOKS = 10;
 export const BUSY_UTILIZATION = 0.95;
 
 /**
- * Work only waits if more of it than the lowest limit is under way and takes this many times the usual time. It waits
- * for a Redis without pauses, or for cores that other processes use. A Redis that is merely far away takes equally
- * long for little work and for much.
+ * If more requests than the lowest limit are under way and a request takes this many times the usual time, additional
+ * requests only wait. They wait for a Redis that is always busy, or for cores that other processes use. A Redis that
+ * is merely far away takes equally long for few requests and for many.
  */
 const SLOWER = 1.5;
 
-/** The weight of a new measurement in the usual time. */
+/** The weight of a new measurement in the average that is the usual time. */
 const LEARNING_SHARE = 0.1;
 
-/** At each look the limit is multiplied by `SHRINK` if work piles up, and grows by `GROW` if it does not. */
+/** At each measurement the limit is multiplied by `SHRINK` if work piles up, and grows by `GROW` if it does not. */
 const SHRINK = 0.75;
 const GROW = 8;
 
-/** The measurements since the last look. */
+/** The load since the last measurement. */
 export interface MeasuredLoad {
   /** The share of the event loop's time that was used: 0 to 1. */
   readonly utilization: number;
@@ -45,7 +51,7 @@ export interface MeasuredLoad {
  */
 export class ConcurrencyLimit {
   #limit = WORK_UNDER_WAY_MAX;
-  /** The number of looks in a row that found more work under way than can be done at once. */
+  /** The number of measurements in a row that found more work under way than can be done at once. */
   #standingLooks = 0;
   /**
    * The usual duration of a request when no more than the lowest limit is under way. Null before the first
@@ -57,7 +63,7 @@ export class ConcurrencyLimit {
     return this.#limit;
   }
 
-  /** Adjusts the limit to the measurements since the last look. */
+  /** Adjusts the limit to the load since the last measurement. */
   observe({ utilization, underWayMax, meanMs }: MeasuredLoad): void {
     const isLittle = underWayMax <= WORK_UNDER_WAY_MIN;
     if (isLittle && meanMs !== null) this.#learn(meanMs);

@@ -4,21 +4,21 @@ import type { Duplex } from 'node:stream';
 import { Server as TlsServer } from 'node:tls';
 
 /**
- * The interval between two looks. A caller that closes for writing within one or two intervals after its last byte
- * only says that the request is complete.
+ * The interval between two checks of the connections. A caller that closes its side for writing within one or two
+ * intervals after its last byte only says that the request is complete.
  */
 const LOOK_EVERY_MS = 100;
 
-/** The number of bytes that had arrived on a connection at the last two looks. */
+/** The number of bytes that had arrived on a connection at the last two checks. */
 interface Arrived {
   last: number;
   before: number;
 }
 
 /**
- * Answers a caller that closes for writing as soon as its request is sent. A caller that closes later, before its
- * answer has begun, has given up. A program that exits closes in the same way, and work for it should end. One timer
- * looks at all connections, so a request costs nothing extra.
+ * Answers a caller that closes its side of the connection for writing as soon as its request is sent. A caller that
+ * closes later, before its answer has begun, has given up or its program has exited, so its connection is destroyed
+ * and work for it ends. One timer checks all connections, so a request costs nothing extra.
  */
 export function answerHalfClosed(server: Server): void {
   // Node has this setting, but not in its types. Without the setting, the end of the caller's data closes the

@@ -29,7 +29,10 @@ export const REQUEST_TIMEOUT_MS = 10_000;
 /** The time for the rest of a request's body after an early answer, on listeners whose requests may take longer. */
 const REST_OF_BODY_MS = 10_000;
 
-/** A platform sends outcomes by the hundred thousand, and is slowed down to the speed of the store. */
+/**
+ * The time for a request on the listener of the platform. A platform sends outcomes by the hundred thousand, and they
+ * are read only as fast as the store takes them.
+ */
 export const PLATFORM_REQUEST_TIMEOUT_MS = 300_000;
 
 /**
@@ -39,8 +42,8 @@ export const PLATFORM_REQUEST_TIMEOUT_MS = 300_000;
 export const UNREAD_TIMEOUT_MS = 5_000;
 
 /**
- * The interval between two checks. Each check cuts off all late connections at once, while other requests wait. With
- * frequent checks these are few.
+ * The interval between two checks. Each check cuts off all late connections at once, while other requests wait. If
+ * the checks are frequent, each cuts off few connections.
  */
 export const TIMEOUT_CHECK_MS = 100;
 
@@ -242,7 +245,7 @@ const TAKEN_BYTES_MIN = 16 * 1024;
 /** Frequent checks cut off few connections at a time, so that other requests wait only shortly. */
 const LOOK_EVERY_MS = 200;
 
-/** The bytes of its answers that a connection had taken when it was last found behind. */
+/** The state of a connection with unread bytes when its current time limit began. */
 interface Behind {
   /** Watched time leaves out pauses of this process. */
   readonly sinceMs: number;
@@ -251,7 +254,7 @@ interface Behind {
 
 /**
  * Cuts off connections that do not read the answers they asked for. Node limits how long a request may take to
- * arrive, but keeps an unread answer forever. One timer looks at all connections, so a request costs nothing extra.
+ * arrive, but keeps an unread answer forever. One timer checks all connections, so a request costs nothing extra.
  */
 export function cutOffSlowReaders(server: Server, limitMs: number): void {
   const sockets = new Map<Socket, Behind | null>();

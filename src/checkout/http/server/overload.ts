@@ -25,10 +25,10 @@ const DELAY_SPREAD = 0.3;
 
 /**
  * Refuses excess requests with 503 and Retry-After. Scores are refused earlier than verdicts. All other requests go
- * to `answer`. A refusal must cost a small part of an answer and use little memory while it waits, so this check
- * comes before all others. The owner of a request is looked up only if the limit is reached or platforms contend. A
- * platform with less than its share under way is not refused because of other platforms. Its requests start before
- * the excess requests of others.
+ * to `answer`. A refusal must cost a small part of what an answer costs and use little memory while it waits, so this
+ * check comes before all others. The owner of a request is looked up only if the limit is reached or several
+ * platforms have work. A platform with less than its share under way is not refused because of other platforms. Its
+ * requests start before the excess requests of others.
  */
 export function shedOverload(
   limit: Pick<WorkLimit, 'begin' | 'hasShare' | 'isContended' | 'isFull'>,
@@ -85,7 +85,8 @@ function isPath({ url = '' }: IncomingMessage, path: string): boolean {
 }
 
 /**
- * Counts a request as work under way. It runs after the rate limit, because a request that waits there costs nothing.
+ * Counts a request as work under way. The count begins after the rate limit, because a request that waits for the
+ * rate limit costs nothing.
  */
 export function countWork(limit: WorkLimit): Middleware<RequestState> {
   return ({ state }, next) =>

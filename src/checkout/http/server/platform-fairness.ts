@@ -3,14 +3,16 @@ import { BUSY_UTILIZATION, WORK_UNDER_WAY_MAX } from './concurrency-limit.ts';
 
 /**
  * While several platforms have work, at most this many requests of each are decided at once, and the others queue. A
- * platform with little work then waits for a few requests of each other platform, and not for all. One common bound
- * would not do: a person with many platforms could keep the platforms of others waiting.
+ * platform with little work then waits for a few requests of each other platform, and not for all. The bound is for
+ * each platform alone. With one bound for all, a person with many platforms could keep the platforms of others
+ * waiting.
  */
 const OWNER_AT_ONCE_MIN = 8;
 
 /**
- * If the event loop is used less than this and requests queue, a platform's bound doubles at each look, because the
- * store may be far away. With a near store, a higher bound would only make each iteration of the event loop longer.
+ * If the event loop is used less than this and requests queue, a platform's bound doubles at each measurement,
+ * because the store may be far away. With a near store, a higher bound would only make each iteration of the event
+ * loop longer.
  */
 const HAS_PAUSES = 0.75;
 
@@ -22,8 +24,9 @@ const HAS_PAUSES = 0.75;
 const BEGUN_AN_ITERATION = 2;
 
 /**
- * A platform counts as having work for this many looks after its last request. That is one minute, counted only while
- * there is work. The requests that one platform alone has under way are finished before another's first request.
+ * A platform counts as having work for this many measurements after its last request. That is one minute, counted
+ * only while there is work. Without this time, a platform alone could have many requests under way, and the first
+ * request of another platform would wait for all of them.
  */
 const SEEN_LOOKS = 1200;
 
@@ -72,7 +75,7 @@ export class PlatformFairness {
     ownerMax: () => this.#ownerAtOnce,
     waitingMax: WORK_UNDER_WAY_MAX,
   });
-  /** The look at which a platform was last known to have work. */
+  /** The number of the measurement at which a platform was last known to have work. */
   readonly #seenAtLook = new Map<string, number>();
   #looks = 0;
 
@@ -115,12 +118,12 @@ export class PlatformFairness {
     this.#owners.giveBack(owner);
   }
 
-  /** Decides at once. While several platforms have work, the call waits for the owner's turn. */
+  /** Calls `decide` at once. While several platforms have work, the call waits for the owner's turn. */
   inTurn<T>(owner: string, decide: () => Promise<T>): Promise<T> {
     return this.isContended ? this.#turns.run(owner, decide) : decide();
   }
 
-  /** Adjusts to the share of the event loop's time that was used since the last look, 0 to 1. */
+  /** Adjusts to the share of the event loop's time that was used since the last measurement, 0 to 1. */
   observe(utilization: number): void {
     this.#looks++;
     for (const [owner, look] of this.#seenAtLook)

@@ -15,7 +15,7 @@ const REQUEST_ID = /^[A-Za-z0-9._~:/+=-]{1,128}$/;
 /** The trace id and the span id of the caller, as W3C Trace Context writes them. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/;
 
-/** Paths that machines request every second. Whatever they report is logged where it happens. */
+/** Paths that machines request every second. A trouble that these paths report is logged where it happens. */
 const PROBES: ReadonlySet<string> = new Set(['livez', 'readyz', 'metrics']);
 
 /**
@@ -125,7 +125,7 @@ function readTrace({ headersDistinct }: IncomingMessage): { traceId?: string; pa
   return traceId === undefined || parentSpanId === undefined ? {} : { traceId, parentSpanId };
 }
 
-/** This many refusals of a kind get a line of their own in each window. One more line counts the rest. */
+/** This many failed requests of a kind get a line of their own in each window. One more line counts the rest. */
 const LINES_MAX = 10;
 const WINDOW_MS = 10_000;
 

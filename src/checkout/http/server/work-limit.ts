@@ -8,7 +8,7 @@ import { PlatformFairness } from './platform-fairness.ts';
  */
 const SCORE_SHARE = 0.75;
 
-/** The interval between two looks at the work. There are no looks without work. */
+/** The interval between two measurements of the work. Nothing is measured while there is no work. */
 const TICK_MS = 50;
 
 /**
@@ -39,8 +39,8 @@ export class WorkLimit {
   }
 
   /**
-   * Whether an owner has less under way than an equal share of the limit. If so, one more request of this owner is
-   * accepted although the limit is reached, and only waits for its turn.
+   * Whether an owner has less work under way than an equal share of the limit. If so, one more request of this owner
+   * is accepted although the limit is reached. The request only waits for its turn.
    */
   hasShare(operation: 'score' | 'verdict', owner: string): boolean {
     return this.#shares.hasLessThanShare(owner, this.#limitOf(operation));
@@ -64,7 +64,7 @@ export class WorkLimit {
     this.#shares.take(owner);
   }
 
-  /** Decides at once. While several platforms have work, the call waits for the owner's turn. */
+  /** Calls `decide` at once. While several platforms have work, the call waits for the owner's turn. */
   inTurn<T>(owner: string, decide: () => Promise<T>): Promise<T> {
     return this.#shares.inTurn(owner, decide);
   }
@@ -101,7 +101,7 @@ export class WorkLimit {
     }
   }
 
-  /** Adjusts to the measurements since the last look. */
+  /** Adjusts to the load since the last measurement. */
   observe(load: MeasuredLoad): void {
     this.#shares.observe(load.utilization);
     this.#concurrency.observe(load);

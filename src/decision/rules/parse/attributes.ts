@@ -84,7 +84,7 @@ const ATTRIBUTE: Form<Omit<DeclaredAttribute, 'name'>> = mappingForm(
   checkMembers,
 );
 
-/** The type that a member belongs to. */
+/** The type of attribute that each member is for. */
 const MEMBER_TYPES = { length: 'text', oneOf: 'text', pseudonym: 'text', unit: 'number' } as const;
 
 function checkMembers({ type }: Partial<WrittenAttribute>, { file, members }: MappingPlace): boolean {

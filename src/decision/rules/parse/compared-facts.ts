@@ -33,8 +33,8 @@ function formatComparedValue({ name, attribute }: FactRef): string {
 }
 
 /**
- * Explains that a text in the position of a value names an attribute or the fact `other`. If the two facts can be
- * compared, the message says how to write the comparison.
+ * Explains that a text, written where a value belongs, is the name of the attribute or fact `other`. If the two facts
+ * can be compared, the message says how to write the comparison.
  */
 export function explainNamedFact(ref: FactRef, operator: OperatorName | null, other: FactRef): string {
   const named = `${other.attribute === undefined ? `"${other.name}" is a fact` : `"${other.attribute}" is an attribute`}, and stands here as a plain text`;

@@ -36,7 +36,7 @@ export type RuleStage = 'groups' | 'bot-signals' | 'verdicts' | 'flags';
 
 const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts', 'flags'];
 
-/** Whether rules of this kind may ask for a fact: only if no rule concludes it, or if an earlier kind of rules does. */
+/** Whether rules of this kind may ask for a fact. They may if no rule or a rule of an earlier kind concludes the fact. */
 export function isKnownIn(stage: RuleStage, fact: Fact): boolean {
   return fact.kind !== 'concluded' || STAGES.indexOf(stage) >= STAGES.indexOf(fact.from);
 }
@@ -48,7 +48,7 @@ export interface RuleNames {
   readonly ladders: RuleLadders;
 }
 
-/** The right side of a comparison, and the list that contains the values. */
+/** The right side of a comparison, and the name of the list from which its values come, if there is one. */
 type RightSide = Pick<Comparison, 'value' | 'list'>;
 
 const MEMBERS = ['fact', 'params', 'operator', 'value'] as const;
@@ -70,7 +70,7 @@ class ComparisonReader {
     this.#lists = lists;
   }
 
-  /** Reads a comparison. If it is not sound, returns null and reports why. */
+  /** Reads a comparison. If the comparison is not sound, returns null and reports why. */
   read(node: Node, members: Members): Comparison | null {
     const beside = members.has('params') ? undefined : PARAM_NAMES.find((name) => members.has(name));
     if (beside !== undefined) return this.#refuseParamBeside(beside, members.get(beside));
@@ -188,7 +188,10 @@ class ComparisonReader {
     return ref === null || typeof ref !== 'string' ? ref : this.#file.report(name.value, ref);
   }
 
-  /** Reads the right side's fact. Both sides are attributes, or one is the amount. Type and unit must be equal. */
+  /**
+   * Reads a fact on the right side. Both sides must be attributes, or one of them the amount. Both must have the same
+   * type and unit.
+   */
   #readOtherFact(node: Node, ref: FactRef, operator: OperatorName | null): FactRef | null {
     const members = this.#file.members(node, 'value', ['fact', 'params'], ['fact']);
     const fact = members?.get('fact');
@@ -198,7 +201,7 @@ class ComparisonReader {
     return refusal === null ? other : this.#file.report(node, refusal);
   }
 
-  /** Reads an operator. If the fact is not known, only checks that the operator exists. */
+  /** Reads an operator. If `ref` is null, because the fact is not sound, only checks that the operator exists. */
   #readOperator(node: Node, ref: FactRef | null): OperatorName | null {
     const meant = OPERATORS.find((name) => name === guessOperator(this.#file.plain(node)));
     if (meant !== undefined)
@@ -223,7 +226,10 @@ class ComparisonReader {
     );
   }
 
-  /** Reads the right side. If the operator is not known, the right side may be a list or one value. */
+  /**
+   * Reads the right side. If `operator` is null, because the operator is not sound, reads a single value and leaves
+   * other right sides unread.
+   */
   #readLimit(node: Node, ref: FactRef, operator: OperatorName | null): RightSide | null {
     const what = `value for "${getFactNameInMessages(ref)}"`;
     if (operator === null && !isScalar(node)) return null;
@@ -256,7 +262,10 @@ class ComparisonReader {
     return other === null ? null : explainNamedFact(ref, operator, other);
   }
 
-  /** Reads the values of `{ list: NAME }`. An entry that the fact can never have is a problem of the list's file. */
+  /**
+   * Reads the values of `{ list: NAME }`. If the fact can never have the value of an entry, the problem is reported
+   * in the list's file.
+   */
   #readListed(node: Node, ref: FactRef, operator: OperatorName): RightSide | null {
     const member = this.#file.members(node, 'value', ['list'], ['list'])?.get('list');
     const name = member === undefined ? null : this.#file.text(member.value, 'list');
@@ -294,7 +303,7 @@ const ONE_COMPARISON: ConditionSize = { depth: 1, comparisons: 1 };
 
 const BOOLEAN_MEMBERS = ['all', 'any', 'not', 'condition'] as const;
 
-/** Reads the conditions of one rule file. They may refer to each other by name. */
+/** Reads the conditions of one rule file. Conditions may refer to each other by name. */
 export class ConditionReader {
   readonly #file: YamlFile;
   readonly #comparisons: ComparisonReader;
@@ -316,8 +325,8 @@ export class ConditionReader {
   }
 
   /**
-   * Reads a rule's `conditions`: all, any, not or condition, but no bare comparison. `what` is their name in
-   * messages.
+   * Reads a rule's `conditions`, which must begin with all, any, not or condition. A comparison alone is refused.
+   * `what` is the name of the conditions in messages.
    */
   readTopLevel(node: Node, what = 'conditions'): Condition | null {
     const members = this.#file.anyMembers(node, what);
@@ -394,7 +403,7 @@ export class ConditionReader {
     }
   }
 
-  /** Returns the condition. Returns null if it is too large together with its parts. */
+  /** Returns the condition. If the condition with its parts is too large, returns null and reports it. */
   #checkSize(condition: Condition, parts: readonly Condition[], node: Node): Condition | null {
     let depth = 0;
     let comparisons = 0;

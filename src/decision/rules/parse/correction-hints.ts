@@ -4,7 +4,7 @@ import { formatDuration, parseDuration } from '#base/duration.ts';
 /** Members of a rule that a wrong indentation puts among its conditions. */
 export const RULE_MEMBERS_BESIDE_CONDITIONS = ['event', 'priority', 'name', 'description'] as const;
 
-/** Members of params that people write beside the fact. */
+/** Members of `params` that people write beside the fact by mistake. */
 export const PARAM_NAMES = ['window', 'list'] as const;
 
 /** Operators as spreadsheets, programs and people write them. */
@@ -163,7 +163,7 @@ export function formatListHint(node: Node | null): string {
   return items.includes('') ? '' : `; write [${items.join(', ')}]`;
 }
 
-/** The parts of conditions by their names in other languages. */
+/** The parts of conditions by the words that other rule languages use. */
 const OTHER_PARTS: Readonly<Record<string, string>> = { and: 'all', or: 'any', none: 'not' };
 
 /** Guesses the part of conditions that another word stands for. Returns null if it stands for none. */

@@ -3,7 +3,8 @@ import type { ParsedRules, Rule } from '#decision/rules/rule-set.ts';
 
 /**
  * Reports rules of groups or verdicts that have the priority of an earlier rule and conclude differently. Without
- * this check their sequence in the file would decide. A different reason or text is not a different conclusion.
+ * this check the sequence of the rules in the file would decide. A different reason or text is not a different
+ * conclusion.
  */
 export function refuseEqualPriorities({
   groups,

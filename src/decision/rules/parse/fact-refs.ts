@@ -29,8 +29,8 @@ export class FactRefs {
 
   /**
    * Starts with every plain and concluded fact and every declared attribute. Decisions record these facts even if no
-   * rule asks for them. `attributes` is null if the declarations could not be read. Records name facts by index, so a
-   * fact may be one of these only if it belongs to all rule sets from their first version on.
+   * rule asks for them. `attributes` is null if the declarations could not be read. Records refer to facts by index,
+   * so a fact may be among them only if all rule sets have it from their first version on.
    */
   constructor(attributes: DeclaredAttributes | null = null) {
     this.#attributes = attributes;
@@ -60,8 +60,8 @@ export class FactRefs {
   }
 
   /**
-   * Finds an attribute whose values can be counted. Returns a text that says why they cannot be counted. Returns null
-   * if the declarations are not known.
+   * Finds an attribute whose values can be counted. If its values cannot be counted, returns a text that says why. If
+   * the declarations are not known, returns null.
    */
   findCountedAttribute(name: string): DeclaredAttribute | string | null {
     const ref = this.findAttribute(name);
@@ -91,8 +91,8 @@ export class FactRefs {
   }
 
   /**
-   * Finds the attribute of this name. Returns a text that says why there is none. Returns null if the declarations
-   * are not known.
+   * Finds the attribute of this name. If there is none, returns a text that says why. If the declarations are not
+   * known, returns null.
    */
   findAttribute(name: string): FactRef | string | null {
     const known = this.#refs.get(formatAttributeFactLabel(name));
@@ -130,8 +130,8 @@ export function explainUndeclared(name: string, attributes: DeclaredAttributes, 
 }
 
 /**
- * Finds the fact that a placeholder of a reason names, like `paidCount` or `verdicts(10m)`. Returns a text that says
- * what is wrong with the placeholder. Returns null for an attribute if the declarations could not be read.
+ * Finds the fact that a placeholder of a reason names, like `paidCount` or `verdicts(10m)`. If the placeholder is
+ * wrong, returns a text that says why. If it names an attribute and the declarations could not be read, returns null.
  */
 export function findPlaceholderFact(
   placeholder: string,

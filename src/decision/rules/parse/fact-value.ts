@@ -14,7 +14,10 @@ export interface ValuePlace {
   readonly node: Node;
   /** The name of the value in messages. */
   readonly what: string;
-  /** Explains a text that the fact can never be, and that names another fact. Returns null if the text names none. */
+  /**
+   * Explains a text that the fact can never have as its value and that names another fact. Returns null if the text
+   * names no fact.
+   */
   readonly namedFact: (text: string) => string | null;
 }
 
@@ -38,7 +41,7 @@ export function readFactValue(
   return refusal === null ? value : file.report(node, refusal);
 }
 
-/** Whether the fact may be this text. */
+/** Whether the fact can have this text as its value. */
 function canBeText(text: string, ref: FactRef): boolean {
   const { domain } = ref.fact;
   switch (domain.type) {
@@ -75,8 +78,8 @@ function readDomainValue(
 const CURLY_QUOTE = /[\u2018-\u201F]/u;
 
 /**
- * Returns why the fact can never be this text, or why nobody would mean the text. Returns null if the fact may be the
- * text.
+ * Returns why the fact can never have this text as its value, or why nobody would mean the text. Returns null if the
+ * text is sound.
  */
 function findTextFault(value: string, ref: FactRef): string | null {
   const invisible = findInvisible(value);
@@ -119,8 +122,8 @@ const NAMING_VALUES: ReadonlySet<OperatorName | null> = new Set([
 ] as const);
 
 /**
- * Returns why the fact can never be this number. Returns null if it may be. A limit may lie between two values of the
- * fact.
+ * Returns why the fact can never have this number as its value. Returns null if it can. A number that is only a limit
+ * may lie between two values of the fact.
  */
 function findNumberFault(
   value: number | boolean,

@@ -129,7 +129,7 @@ export function durationForm(description: string = DURATION_TEXT.description): F
 
 export const LIST_NAME = { type: 'string', pattern: NAME_PATTERN, maxLength: NAME_CHARACTERS_MAX } as const;
 
-/** How many items there may be, and the message about more. */
+/** The highest number of items, and the message about a list that has more. */
 type ItemLimit = readonly [max: number, refusal: (size: number) => string];
 
 const UNBOUNDED: ItemLimit = [Number.POSITIVE_INFINITY, () => ''];
@@ -336,7 +336,7 @@ function readMember<V extends object, Name extends string & keyof V>(
 
 const CURRENCY = new RegExp(CURRENCY_PATTERN);
 
-/** Returns the fault of a text that should be a currency. Returns null if the text is one. */
+/** Returns why a text is no currency. Returns null if it is one. */
 function findCurrencyFault(text: string): string | null {
   return CURRENCY.test(text)
     ? null

@@ -5,7 +5,7 @@ interface LayoutLine {
   readonly number: number;
   readonly offset: number;
   readonly indent: number;
-  /** The columns of its dashes, from 0. */
+  /** The columns of the line's dashes, from 0. */
   readonly dashes: readonly number[];
   /** The column at which the text after the dashes begins. */
   readonly column: number;

@@ -65,8 +65,8 @@ const FILES_NAMING_LISTS = ['groups.yaml', 'bot-signals.yaml', 'verdicts.yaml', 
 const NO_LIMITS: ParsedRules['limits'] = new Map();
 
 /**
- * Parses a rule set. Either all of it is sound, or every problem is reported with its place. `folder` is the name of
- * the rule set's folder. Its ruleVersion must equal that name.
+ * Parses a rule set. Returns the rules if all files are sound. Otherwise returns every problem with its place.
+ * `folder` is the name of the rule set's folder, and the rule set's `ruleVersion` must equal it.
  */
 export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
   if (files.size > RULE_SET_FILES_MAX) return { ok: false, problems: [reportTooManyFiles(files)] };
@@ -88,8 +88,8 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
   const flags = files.has('flags.yaml') ? open('flags.yaml', flagsFileForm(names)) : NO_FLAGS;
   const others = [groups, signals, flags].flatMap((file) => file?.rules.map(({ name }) => name) ?? []);
   const verdicts = open('verdicts.yaml', verdictsFileForm(names, others));
-  // A file that cannot be read may name any list. A rule about an attribute whose declaration is not sound may do so,
-  // too.
+  // A file that cannot be read might use any list. If ruleset.yaml is not sound, attributes are not known, and a rule
+  // about an attribute might use any list, too. In these cases no list is reported as unused.
   if (ruleSet !== null && !FILES_NAMING_LISTS.some((name) => unread.has(name))) ruleLists.refuseUnused();
   if (verdicts !== null) ladders.refuseUnused();
   const limitsNeeded = files.has('limits.yaml') || wantsLimits(ruleSet);
@@ -310,8 +310,8 @@ const SMOOTHING = mappingForm(
   CONSTANT_DESCRIPTIONS.smoothing,
   { prior: numberForm(PRIOR_RANGE), weight: numberForm(WEIGHT_RANGE) },
   ({ prior, weight }, { file, node }): Smoothing | null => {
-    // Every new client has 0.5000, whatever the prior. The first outcome must not move the score in the wrong
-    // direction.
+    // Every new client has the score 0.5000, whatever the prior is. The first outcome must not move the score in the
+    // wrong direction.
     if (weight * (0.5 - prior) > 0.5) {
       return file.report(
         node,

@@ -10,8 +10,8 @@ export const PAYER_TEXT_CHARACTERS_MAX = 300;
 export const PAYER_TEXT_WAIT = '{waitSeconds}';
 
 /**
- * Internal names. The names of facts that are one plain word, like amount, are left out, because payers know the
- * word.
+ * The internal names that a text for the payer must not contain. Names of facts that are one plain word, like amount,
+ * are allowed, because payers know the word.
  */
 const INTERNAL_NAMES = new Set([
   ...[...FACTS.keys()].filter((name) => /[A-Z]/.test(name)),
@@ -41,8 +41,8 @@ export class PayerTexts {
   );
 
   /**
-   * Refuses the names of rules in the texts. It is called when all rules are known. Names of one word are allowed,
-   * because payers may know the word.
+   * Reports each text that contains the name of a rule. It is called when all rules are known. A rule's name that is
+   * one word is allowed, because payers may know the word.
    */
   refuseRuleNames(names: readonly string[]): void {
     const inside = new Set(names.filter((name) => name.includes('-')));

@@ -35,7 +35,7 @@ interface Level {
   readonly at: Location;
 }
 
-/** A ladder that rules name. With null the `resetAfter` of the ladder without a name applies. */
+/** A ladder that rules name. If `resetAfterMs` is null, the `resetAfter` of the ladder without a name applies. */
 interface NamedLadder {
   readonly levels: readonly Level[];
   readonly resetAfterMs: number | null;
@@ -91,8 +91,8 @@ const NAMED_LADDER: Form<NamedLadder> = mappingOrShorthandForm(
 /** The ladders of a rule set: the ladder without a name, and the ladders that rules name. */
 export class RuleLadders {
   /**
-   * Functions by the name of a ladder. Each reports that no rule uses the ladder. Null until `ladder.yaml` is read
-   * and sound.
+   * For each named ladder, the function that reports that no rule uses the ladder. Null until `ladder.yaml` has been
+   * read and is sound.
    */
   #named: ReadonlyMap<string, () => void> | null = null;
   #ladders: NamedLadders = new Map();
@@ -236,7 +236,7 @@ export const HOLDOUT_PATTERN = '^(0|[1-9][0-9]?)(\\.[0-9]{1,2})?%$';
 
 const HOLDOUT = new RegExp(HOLDOUT_PATTERN);
 
-/** The largest share of clients that a holdout may skip. The remaining clients pay for what the holdout teaches. */
+/** The largest share of clients for whom a holdout may skip a rule. */
 const HOLDOUT_SHARE_MAX = 0.5;
 
 const SHARE: Form<number> = parsedTextForm(
@@ -273,7 +273,7 @@ const MAX_AMOUNTS = withCheck(
         ),
 );
 
-/** The members of a rule about its holdout. */
+/** The forms of the members of a rule that set its holdout. */
 export const HOLDOUT_FORMS = { holdout: optionalForm(SHARE), holdoutMaxAmount: optionalForm(MAX_AMOUNTS) };
 
 /** Checks that a rule with `holdoutMaxAmount` has a holdout. Reports a problem if it has none. */

@@ -13,7 +13,7 @@ export const LIST_ENTRIES_MAX = 1000;
 
 const LIST_FILE = /^lists\/([^/]+)\.yaml$/;
 
-/** A list as its file has it, before the facts that are compared with its entries are known. */
+/** A list as its file has it. The facts that rules compare with its entries are not known yet. */
 interface WrittenList {
   readonly name: string;
   readonly description: string;
@@ -21,16 +21,19 @@ interface WrittenList {
   readonly entries: readonly Node[];
 }
 
-/** The lists of one rule set, `lists/NAME.yaml`. It remembers which of them rules name. */
+/** The lists of one rule set, `lists/NAME.yaml`. The class remembers which lists rules name. */
 export class RuleLists {
   readonly #lists = new Map<string, WrittenList>();
-  /** All names, including those of lists that are not sound. A rule that names such a list makes no second mistake. */
+  /**
+   * The names of all lists, including lists that are not sound. A rule that names a list which is not sound gets no
+   * problem of its own.
+   */
   readonly #names = new Set<string>();
   readonly findList = new Set<string>();
   readonly #values = new Map<string, RuleList['values'] | null>();
   readonly listUsed = new Map<string, RuleList>();
 
-  /** The files report their own problems in `problems`. */
+  /** The problems of the list files are added to `problems`. */
   constructor(files: ReadonlyMap<string, string>, problems: YamlFile['problems']) {
     for (const [path, text] of files) {
       const [, name] = LIST_FILE.exec(path) ?? [];

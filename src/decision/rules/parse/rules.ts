@@ -62,7 +62,7 @@ export function groupsFileForm(names: RuleNames): Form<ParsedRules['groups']> {
 }
 
 /**
- * A name that the author chooses, like the name of a rule. In messages it is called `what`, and `like` is the
+ * A name that the author chooses, like the name of a rule. Messages call the name `what`, and give `like` as an
  * example.
  */
 function createNameForm(what: string, description: string, like: string): Form<string> {
@@ -130,7 +130,10 @@ export function flagsFileForm(names: RuleNames): Form<ParsedRules['flags']> {
   );
 }
 
-/** The form of the conditions that exempt from all signals. They are read as a rule. */
+/**
+ * The form of the conditions under which no signal counts for a payer. They become a rule without an effect of its
+ * own.
+ */
 function createExemptionForm(reader: ConditionReader | null): Form<Exemption> {
   return {
     schema: { allOf: [CONDITIONS_SCHEMA], description: CONSTANT_DESCRIPTIONS.exempt },
@@ -272,14 +275,15 @@ function createConditionsForm(reader: ConditionReader | null): Form<true> {
   };
 }
 
-/** The schema's `definitions` define conditions. */
+/** A reference to the schema of conditions, which stands under `definitions` of the file's schema. */
 export const CONDITIONS_SCHEMA = { $ref: '#/definitions/conditions' };
 
 interface RuleKind<Params> {
   /** Whether rules have priorities, because only the first match counts. */
   readonly prioritised: boolean;
   /**
-   * Whether rules may have a holdout. If missing, rules may have one. Flags may not, because flags change no answer.
+   * Whether rules may have a holdout. The default is true. Rules of flags.yaml may not, because flags change no
+   * answer.
    */
   readonly mayHoldOut?: boolean;
   readonly eventType: string;

@@ -3,7 +3,7 @@ import { guessAmount } from './correction-hints.ts';
 import { findLayoutFault } from './line-layout.ts';
 import { isClosed, type SyntaxFault, type Token, tokenize, walkWithDepth } from './syntax-tokens.ts';
 
-/** A file as far as YAML can read it. */
+/** A file as far as the YAML library could read it. */
 interface ReadYaml {
   readonly document: Pick<Document, 'errors' | 'contents'>;
   /** Repeated keys in the sequence of the file. */
@@ -45,8 +45,8 @@ export function findSyntaxFault(
 }
 
 /**
- * How many lines before the unreadable line the parser may report its error, because it reports the entry before
- * that line.
+ * The greatest distance in lines between the place where the parser reports its error and the wrong line after it.
+ * The parser reports the entry before the wrong line.
  */
 const LINES_BEHIND_MAX = 3;
 
@@ -174,7 +174,10 @@ interface OpenBracket {
 
 const PARTNER: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
 
-/** Finds the first quote, brace or bracket without its partner, or text where a comma, a quote or an end is due. */
+/**
+ * Finds the first quote, brace or bracket without its partner, or text that stands where a comma, a quote or the end
+ * of a value is missing.
+ */
 function findPairingFault(text: string, tokens: readonly Token[]): SyntaxFault | null {
   const open: OpenBracket[] = [];
   const line: Token[] = [];
@@ -224,13 +227,13 @@ function findOpenQuote(token: Token): SyntaxFault | null {
   return isWhole ? null : reportUnclosed(token, token.text.charAt(0));
 }
 
-/** Finds a fault in a line outside of brackets. `before` has the tokens of the previous line. */
+/** Finds a fault in a line outside of brackets. `before` has the tokens of the line that stand before `token`. */
 function findFaultInLine(token: Token, before: readonly Token[], text: string): SyntaxFault | null {
   const last = before.at(-1);
   if (token.kind === 'colon') {
     const at = before.findIndex(({ kind }) => kind === 'colon');
     const value = before[at + 1];
-    // If a longer text runs into a line, the colon of that line belongs to the line alone.
+    // If a text of several lines ends in this line, the colon has nothing to do with the colon of the earlier line.
     if (at === -1 || value === undefined || text.slice(before[at]?.offset, token.offset).includes('\n'))
       return null;
     return explainColon(value, getLineAt(text, token.offset));
@@ -331,7 +334,7 @@ function findColumn(text: string, offset: number): number {
   return offset - text.lastIndexOf('\n', offset - 1);
 }
 
-/** Reports a repeated key. In most cases an item of a list has lost its dash. */
+/** Reports a repeated key. In most cases the dash of a list item is missing. */
 function reportRepeatedKey(
   { key, earlier, beginsItem }: RepeatedKey,
   lineOf: (offset: number) => number,

@@ -25,7 +25,8 @@ export interface Token {
 export function tokenize(text: string): readonly Token[] {
   const tokens: Token[] = [];
   let offset = 0;
-  // The lexer announces a value without quotes, and before that the header of a longer text.
+  // The lexer gives a mark before each value without quotes. If a block header stands before the mark, the value is a
+  // block text.
   let announced: 'plain' | 'block text' | null = null;
   for (const piece of new Lexer().lex(text)) {
     if (piece === CST.DOCUMENT) continue;
@@ -83,7 +84,7 @@ function findKind(piece: string): TokenKind | null {
   }
 }
 
-/** Whether a quoted text ends with its opening quote. */
+/** Whether a quoted text ends with the quote that opened it, and not with an escaped one. */
 export function isClosed({ text }: Token): boolean {
   if (text.length < 2 || !text.endsWith(text.charAt(0))) return false;
   let escapes = 0;

@@ -45,7 +45,7 @@ const FILE_CHARACTERS_MAX = 512 * 1024;
 
 /**
  * A cache of parsed texts. A search that tries hundreds of edits changes one file at a time, so the other files are
- * not parsed again. Nobody changes the cached nodes. One character takes some 25 bytes here.
+ * not parsed again. Nobody changes the cached nodes. The cached form of a text takes some 25 bytes a character.
  */
 const PARSED_TEXTS = new LRUCache<string, ReturnType<typeof parseText>>({
   maxSize: 128 * 1024,
@@ -84,7 +84,7 @@ function findRepeatedKeys(root: Node | null): readonly RepeatedKey[] {
   return repeated.toSorted((a, b) => (a.key.range?.[0] ?? 0) - (b.key.range?.[0] ?? 0));
 }
 
-/** When more items of one list are refused, one problem reports them all. */
+/** If more items of one list than this are refused, one problem reports them all. */
 const REPORTED_ITEMS_MAX = 3;
 
 /** Invisible characters. Storage and terminals treat them in different ways. */
@@ -153,7 +153,7 @@ export class YamlFile {
     const missing = required.filter((name) => !members.has(name));
     for (const [name, { key }] of members) {
       if (allowed.includes(name)) continue;
-      // A misspelt member does not also count as missing.
+      // A misspelt member is not reported as missing as well.
       const meant = missing.indexOf(findNearestName(name, allowed) ?? '');
       if (meant !== -1) missing.splice(meant, 1);
       const hint = /\s\S/.test(name)

@@ -16,8 +16,8 @@ export class FactsByName {
   }
 
   /**
-   * Returns a fact on demand, as a list: empty when no rule asks for it. For the fact `attribute` it returns one per
-   * declared attribute.
+   * Lists a fact that is recorded only on demand. The list is empty if no rule asks for the fact. For the fact
+   * `attribute` the list has one fact per declared attribute.
    */
   onDemand(name: string): readonly FactRef[] {
     return this.#refs.get(name) ?? [];
@@ -38,7 +38,10 @@ export class FactsByName {
     return (this.#refs.get(name) ?? []).toSorted((a, b) => a.windowMs - b.windowMs);
   }
 
-  /** Groups each windowed fact with its windows. Each attribute has a group of its own. */
+  /**
+   * Groups the windowed facts by name, so that a group has one fact with all its windows. A fact about attributes has
+   * a group for each attribute.
+   */
   windowed(): readonly (readonly FactRef[])[] {
     const names = [...this.#refs.entries()].filter(([, refs]) => refs[0]?.fact.kind === 'windowed');
     return names.flatMap(([name]) => [

@@ -9,11 +9,14 @@ import { findFactDecimals, findFactTextForm, type TextForm } from '#decision/rul
  */
 export interface Domain {
   readonly all: Spans;
-  /** The numbers whose values stand in this relation to `expected`. */
+  /** Finds the numbers of the values for which the comparison with `expected` holds. */
   readonly findNumbers: (operator: OperatorName, expected: ExpectedConstants) => Spans;
   readonly toValue: (number: number) => FactReading;
   readonly toNumber: (value: FactReading) => number;
-  /** The number of the value 0, if values may be below 0. A witness shows 0 instead of the least value. */
+  /**
+   * The number of the value 0, if values may be below 0. An example that a proof finds shows 0 instead of the least
+   * value, where 0 is possible.
+   */
   readonly zero?: number;
 }
 
@@ -31,7 +34,10 @@ export function listsMultiples(ref: FactRef, divisor: number): boolean {
   return isStepped && (domain.max - domain.min) / divisor <= LISTED_MULTIPLES_MAX;
 }
 
-/** Makes a different text of one character for each number from 0. Attributes may be declared that short. */
+/**
+ * Makes a different text of one character for each number from 0. An attribute may be declared with a length of one
+ * character.
+ */
 export function createShortText(number: number): string {
   return String.fromCodePoint(number < LETTERS ? 0x41 + number : 0x61 + number - LETTERS);
 }
@@ -95,8 +101,8 @@ function createListedDomain(values: readonly FactValue[]): Domain {
 }
 
 /**
- * Finds the numbers whose values stand in this relation to `expected`. The operator treats all values of one piece
- * alike, so only the first value of each piece is tested.
+ * Finds the numbers of the values for which the comparison with `expected` holds. The operator treats all values of
+ * one piece alike, so only the first value of each piece is tested.
  */
 function findNumbersWhere(
   operator: OperatorName,
@@ -143,8 +149,8 @@ function listMultiples(all: Spans, by: number): Spans {
 }
 
 /**
- * Builds a domain of all numbers. The constants have even numbers. The values between two constants share the odd
- * number between them.
+ * Builds a domain of all values between `min` and `max`. Each constant gets an even number. All values between two
+ * constants share the odd number between the numbers of these constants.
  */
 function createContinuousDomain(min: number, max: number, constants: readonly FactValue[]): Domain {
   const inside = constants.filter((value) => typeof value === 'number').filter((value) => value > min);

@@ -5,7 +5,7 @@ import { formatValue } from '#decision/rules/condition-text.ts';
 /** Facts by label, such as `verdicts(10m)`. One payer can have all these values together. */
 export type Example = Readonly<Record<string, FactReading>>;
 
-/** Picks the facts of a witness that these conditions name. */
+/** Picks, from the facts that a proof found (`witness`), those that the conditions name. */
 export function pickExample(
   witness: ReadonlyMap<string, FactReading>,
   conditions: readonly Condition[],

@@ -19,15 +19,15 @@ import { replacePair } from './pairs.ts';
 import type { Relation } from './relations.ts';
 
 /**
- * A condition in the form that a search needs. Each comparison is the set of numbers that it allows. There is no
- * "not", because in a proof a "not" holds wherever its part does not hold.
+ * A condition in the form that the search of a proof needs. Each comparison is the set of numbers (see `Domain`) that
+ * it allows for its fact. A formula has no "not", because in a proof a "not" can be replaced by the opposite formula.
  */
 export type Formula =
   | { readonly kind: 'within'; readonly index: number; readonly allowed: Spans }
   | { readonly kind: 'all'; readonly parts: readonly Formula[] }
   | { readonly kind: 'any'; readonly parts: readonly Formula[] };
 
-/** The facts of a question, numbered, each with its domain. */
+/** The facts of a question that a proof answers. Each fact has an index and a domain. */
 export interface NumberedFacts {
   readonly refs: readonly FactRef[];
   readonly domains: readonly Domain[];
@@ -53,7 +53,7 @@ export class FormulaBuilder {
     this.#facts = facts;
   }
 
-  /** Makes the formula that the condition holds. */
+  /** Makes the formula that is true where the condition holds. */
   build(condition: Condition): Formula {
     return foldCondition(condition, this.#fold, this.#made);
   }
@@ -96,7 +96,7 @@ export class FormulaBuilder {
     return includesSpans(allowed, this.#listAll(index)) ? ALWAYS : { kind: 'within', index, allowed };
   }
 
-  /** Joins parts, and merges the parts about one fact. A part that decides alone replaces all others. */
+  /** Joins parts, and merges the parts about one fact. If one part alone decides the result, it replaces all others. */
   #join(kind: 'all' | 'any', parts: readonly Formula[]): Formula {
     const allowed = new Map<number, Spans>();
     const others = new Set<Formula>();
@@ -148,7 +148,7 @@ export function areContradictory(formulas: readonly Formula[]): boolean {
   return !formulas.every(possible);
 }
 
-/** The numbers that a search has left for each fact. Narrowing returns whether a number is left. */
+/** The numbers that a search still considers for each fact, by the index of the fact. */
 export interface Ranges {
   readonly low: (index: number) => number;
   readonly high: (index: number) => number;
@@ -208,8 +208,8 @@ function createAtMostPropagator(lesser: number, greater: number, by: number): Pr
 
 /**
  * Creates the propagator of the payment score. The score rises with paid orders and falls with unpaid ones. The
- * result is exact when the counts are known. Before that the bounds are a step wider than the formula, because
- * doubles round.
+ * result is exact when the counts are known. Until then the bounds are one step wider than the formula gives, because
+ * doubles are rounded.
  */
 function createScorePropagator(
   relation: Extract<Relation, { kind: 'payment score' }>,
@@ -261,12 +261,13 @@ function createWeightPropagator(
     const least = number(certain);
     const most = number(possible);
     if (!keep(result, least, most)) return false;
-    // Leaves two steps of rounding to the sums above, which are exact when all signals are known.
+    // These limits are two steps wider than the sums above, because doubles are rounded. The sums are exact when all
+    // signals are known.
     const spare = high(result) - least + 2;
     const excess = most - low(result) + 2;
     return weights.every((signal) => {
       if (low(signal.index) === high(signal.index)) return true;
-      // If there is another signal about the same thing, a signal adds only the weight by which it is heavier.
+      // Of several signals about the same thing, a heavier one adds only the difference between the weights.
       const isAlone = signal.about === undefined;
       const added = isAlone ? number([signal]) : number([...certain, signal]) - least;
       if (added > spare) return keep(signal.index, 0, 0);

@@ -12,7 +12,7 @@ interface Piece {
 /** Finds the knowledge that matters to a question. */
 export class KnowledgeIndex {
   readonly all: readonly Piece[];
-  /** The pieces by the label of a fact. They matter as soon as the fact matters. */
+  /** The pieces by the label of a fact. A question about the fact needs these pieces. */
   readonly #when = new Map<string, Piece[]>();
 
   constructor(knowledge: Knowledge) {

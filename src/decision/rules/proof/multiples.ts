@@ -18,7 +18,7 @@ interface AskedFact {
   readonly flags: Map<number, FactRef>;
 }
 
-/** How many multiples are tried to find a number that fits a witness (an example that a proof has found). */
+/** How many multiples are tried to find a number that fits a witness, which is an example that a proof has found. */
 const CANDIDATES_MAX = 200;
 
 /** How many values of a fact are tried, each in a search of its own. */
@@ -32,15 +32,18 @@ export interface FixedValue {
 
 /**
  * Replaces questions like whether an amount is a multiple of 1000 by separate facts that are true or false. For each
- * constant that the amount is compared with, the proof is told whether the constant is a multiple. This excludes no
- * possibility, so a proof that something is impossible holds. A witness (an example that a proof has found) counts
- * only if a number is found that fits it. Otherwise the answer is undecided.
+ * constant that the amount is compared with, the proof is told whether the constant is a multiple. The replacement
+ * excludes no possible payer, so a proof that something is impossible stays right. A witness (an example that a proof
+ * has found) is accepted only if a number fits it. Otherwise the answer is undecided.
  */
 export class MultiplesAsFacts {
   readonly #asked = new Map<string, AskedFact>();
   readonly #rewritten = new Map<Condition, Condition>();
 
-  /** Rewrites a condition: separate facts replace the comparisons with multiples. Most conditions have none. */
+  /**
+   * Rewrites a condition, so that separate facts replace its comparisons with multiples. Most conditions have no such
+   * comparison and are returned unchanged.
+   */
   rewrite(condition: Condition): Condition {
     return this.#rewritten.getOrInsertComputed(condition, () => {
       if (!listComparisons([condition]).some(isAboutUnlisted)) return condition;
@@ -74,8 +77,8 @@ export class MultiplesAsFacts {
   }
 
   /**
-   * Replaces the numbers of a witness by numbers that are multiples exactly where the witness says so. Returns null
-   * if no such number is found.
+   * Replaces the numbers of a witness by numbers that agree with the witness on whether they are multiples. Returns
+   * null if no such number is found.
    */
   showValues(
     values: ReadonlyMap<string, FactReading>,
@@ -110,8 +113,8 @@ export class MultiplesAsFacts {
   }
 
   /**
-   * Finds numbers for the whole-number facts of a witness. The numbers are near the constants, and are multiples
-   * exactly where the witness says so.
+   * Finds values for the whole-number facts of a witness. The values are near the constants, and agree with the
+   * witness on whether they are multiples.
    */
   findPins(
     values: ReadonlyMap<string, FactReading>,

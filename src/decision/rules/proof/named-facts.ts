@@ -26,8 +26,9 @@ export function noteFact(facts: Map<string, NamedFact>, ref: FactRef): NamedFact
 }
 
 /**
- * Collects the constants that facts of one domain share, such as all amounts. Numbers that are not whole are numbered
- * by these constants, so that relations can compare the numbers of two facts.
+ * Collects the constants that facts of one domain share, such as all amounts. The domain of a fact whose values need
+ * not be whole is built from these constants. So equal values of two such facts have equal numbers, and relations can
+ * compare these numbers.
  */
 function collectSharedConstants(
   facts: readonly NamedFact[],

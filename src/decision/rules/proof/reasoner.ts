@@ -27,8 +27,8 @@ import { listPairConditions } from './pairs.ts';
 import { type Knowledge, NOTHING_KNOWN, type Relation } from './relations.ts';
 
 /**
- * The answer to a question. A witness has facts by label for which everything that was asked holds. None is a proof
- * that there is no witness. Undecided means that the search took too long.
+ * The answer to a question. `witness` gives an example: values of facts, by label, for which everything that was
+ * asked holds. `none` is a proof that there is no such example. `undecided` means that the search took too long.
  */
 export type ReasonerAnswer =
   | { readonly kind: 'witness'; readonly facts: ReadonlyMap<string, FactReading> }
@@ -38,7 +38,7 @@ export type ReasonerAnswer =
 /** How much work a reasoner may do, in steps. A step takes about a tenth of a microsecond. */
 export interface WorkLimits {
   readonly questionStepsMax: number;
-  /** The limit of all questions together. Further questions are undecided. */
+  /** The limit of all questions together. Questions after that are answered with `undecided`. */
   readonly totalStepsMax: number;
 }
 
@@ -102,7 +102,10 @@ export class Reasoner {
     };
   }
 
-  /** Searches for facts for which all of `mustHold` hold and none of `mustNotHold` does. */
+  /**
+   * Searches for values of facts for which every condition of `mustHold` holds and no condition of `mustNotHold`
+   * holds.
+   */
   find(mustHold: readonly Condition[], mustNotHold: readonly Condition[] = []): ReasonerAnswer {
     if (this.#stepsLeft <= 0) return { kind: 'undecided' };
     const rewrite = (condition: Condition) => this.#multiples.rewrite(condition);
@@ -126,8 +129,8 @@ export class Reasoner {
   }
 
   /**
-   * Relates the facts that conditions compare with each other. It distinguishes only the values that the conditions
-   * read so far distinguish.
+   * Adds the knowledge about facts that conditions compare with each other. This knowledge distinguishes only the
+   * values that the conditions read so far distinguish.
    */
   #relatePairs(): void {
     const conditions = listPairConditions(this.#comparisons);
@@ -168,7 +171,8 @@ export class Reasoner {
     const found = run([]);
     if (found === 'none' || found === 'undecided') return { kind: found };
     const values = collectValues(relevant.labels, numbered, found);
-    // Multiples that the search found are confirmed by values near the constants of the question, if possible.
+    // If no number agrees with the multiples that the search found, the search is run again with values near the
+    // constants of the question.
     const pins = this.#multiples.findPins(values, constantsOf).map((pin) => pinValue(numbered, pin));
     for (const more of [[], ...pins]) {
       const facts = this.#showWitness(relevant.labels, numbered, more.length === 0 ? found : run(more));
@@ -221,7 +225,7 @@ function pickShownNumber({ zero }: Domain, left: Spans): number {
   return zero !== undefined && includesSpans(left, [[zero, zero]]) ? zero : findLowest(left);
 }
 
-/** The remaining numbers of each fact, all of which make the formulas true. Otherwise the reason why there are none. */
+/** The remaining numbers of each fact, all of which make the formulas true. If no numbers were found, the reason. */
 type SearchResult = readonly Spans[] | 'none' | 'undecided';
 
 /** An open choice between formulas. */
@@ -241,9 +245,9 @@ interface SearchState {
 class OutOfSteps extends Error {}
 
 /**
- * Searches for numbers that make formulas true and keep to relations. It derives every consequence, and then tries the
- * alternatives of the narrowest open choice one after the other. It covers every possibility or runs out of steps, so
- * "none" is a proof.
+ * Searches for numbers that make formulas true and keep to relations. The search derives every consequence, and then
+ * tries the alternatives of the narrowest open choice one after the other. It tries every possibility unless it runs
+ * out of steps, so the result "none" is a proof.
  */
 class Search {
   readonly #left: readonly Spans[];
@@ -435,7 +439,9 @@ function isSingle(spans: Spans): boolean {
   return findLowest(spans) === findHighest(spans);
 }
 
-/** Splits into the least number alone and two halves of the rest, so that small examples are found first. */
+/**
+ * Splits the numbers into the least number alone and two halves of the rest, so that small examples are found first.
+ */
 function splitSpans(spans: Spans): readonly Spans[] {
   const low = findLowest(spans);
   const high = spans[0]?.[1] ?? low;

@@ -10,7 +10,7 @@ const REFUSAL_LIMITS: WorkLimits = { questionStepsMax: 200_000, totalStepsMax: 1
 
 /**
  * Reports holdouts of rules that match only clients about whom a person decided or who are on a list. Such a rule
- * repeats a person's decision, so nobody is held out of it.
+ * repeats a person's decision, so nobody may be held out of it.
  */
 export function refuseHoldouts(rules: KnownRules & Pick<ParsedRules, 'verdicts'>): readonly RuleProblem[] {
   const refuse = (some: readonly Rule<unknown>[], moment: 'any request' | 'a verdict') => {

@@ -25,8 +25,8 @@ import {
 } from './built-conditions.ts';
 
 /**
- * The moment at which rules are asked. Groups and signals are concluded for every request, including a score of an
- * unknown client. Verdict rules are asked only for a verdict, which makes the client known.
+ * The kind of request for which rules are asked. Groups and signals are concluded for every request, including a
+ * score of an unknown client. Verdict rules are asked only for a verdict, which makes the client known.
  */
 export type RequestMoment = 'any request' | 'a known client' | 'a verdict';
 
@@ -40,7 +40,7 @@ export type Relation =
       readonly paid: FactRef;
       readonly unpaid: FactRef;
       readonly score: FactRef;
-      /** The index of the smoothing that applies. Platforms may have different ones. */
+      /** The index of the smoothing that applies. Platforms may have different smoothings. */
       readonly platform: FactRef;
       readonly smoothings: readonly Smoothing[];
     }
@@ -50,7 +50,10 @@ export type Relation =
       readonly total: FactRef;
     };
 
-/** Conclusions that later rules reach from other facts. They matter only if a question asks for `defined`. */
+/**
+ * A fact that rules conclude from other facts, with everything that is known about it. The knowledge matters only if
+ * a question asks for the fact `defined`.
+ */
 interface Definition {
   readonly defined: FactRef;
   readonly conditions: readonly Condition[];
@@ -69,7 +72,10 @@ export const NOTHING_KNOWN: Knowledge = { conditions: [], relations: [], definit
 /** The parts of a rule set that `listKnowledge` needs. */
 export type KnownRules = Pick<ParsedRules, 'facts' | 'settings' | 'platforms' | 'groups' | 'signals'>;
 
-/** Velocity facts that count every request. They are at least 1, because the request that is being decided counts. */
+/**
+ * Velocity facts that count every request. When a verdict is decided, their values are at least 1, because they count
+ * this request, too.
+ */
 export const FACTS_OF_EVERY_REQUEST = [
   'distinctMethods',
   'distinctAmounts',
@@ -80,8 +86,8 @@ export const FACTS_OF_EVERY_REQUEST = [
 const PARTIAL_COUNTS = ['earlyRequests', 'distinctFingerprints', 'distinctIps'];
 
 /**
- * Lists all relations between facts on which proofs rely. Only relations that the core guarantees for every state and
- * request belong here. A relation that does not always hold makes proofs wrong, and a missing one hides a finding.
+ * Lists all relations between facts on which proofs rely. Only relations that the code guarantees for every state and
+ * request belong here. A relation that is not always true makes proofs wrong, and a missing relation hides a finding.
  */
 export function listKnowledge(rules: KnownRules, moment: RequestMoment): Knowledge {
   const facts = new FactsByName(rules.facts);
@@ -99,14 +105,17 @@ export function listKnowledge(rules: KnownRules, moment: RequestMoment): Knowled
   };
 }
 
-/** Relates outcomes: every counted outcome has a time, and the chain counts some of the unpaid ones. */
+/**
+ * Lists what is known about outcomes: every counted outcome has a time, and `unpaidChain` counts some of the unpaid
+ * outcomes.
+ */
 function relateHistory(facts: FactsByName): readonly Condition[] {
   const chained = facts.above('unpaidChain', 0);
   return [
     ...iff(facts.above('paidCount', 0), facts.known('secondsSinceLastPaid')),
     ...iff(facts.above('unpaidCount', 0), facts.known('secondsSinceLastUnpaid')),
     implies(facts.is('lastOutcome', 'PAID'), facts.above('paidCount', 0)),
-    // The newest outcome is unpaid exactly when there is a chain of unpaid ones.
+    // The newest outcome is unpaid exactly when `unpaidChain` is above 0.
     implies(facts.is('lastOutcome', 'UNPAID'), chained),
     implies(chained, facts.is('lastOutcome', 'UNPAID')),
     implies(facts.is('hasBinding', false), facts.is('bindingFitsMethod', false)),
@@ -114,7 +123,7 @@ function relateHistory(facts: FactsByName): readonly Condition[] {
   ];
 }
 
-/** The newest order that counts gives lastCause, unless a newer order failed technically. */
+/** `lastCause` comes from the newest order that counts as paid or unpaid, unless a newer order failed technically. */
 function relateLastCause(cause: FactRef, facts: FactsByName): readonly Condition[] {
   const isTechnical = compare(cause, 'equal', 'TECHNICAL');
   const isReversed = compare(cause, 'equal', 'REVERSED');
@@ -138,7 +147,10 @@ const UNPAID_BY_CAUSE = [
   'reversedOrders',
 ] as const;
 
-/** Relates windows to times: if an order became final within a window, its age is at most the length of the window. */
+/**
+ * Lists what is known about windows and times: if an order became final within a window, its age is at most the
+ * length of the window.
+ */
 function relateLateOrders(facts: FactsByName): readonly Condition[] {
   const lately = (name: string, last: FactRef) =>
     facts.windows(name).map((seen) => {
@@ -154,7 +166,10 @@ function relateLateOrders(facts: FactsByName): readonly Condition[] {
   ];
 }
 
-/** Relates the ladder: a wait ends an attempt, and the ladder is reset after `resetAfter` without a verdict. */
+/**
+ * Lists what is known about the ladder: a wait ends an attempt, and the ladder is reset after `resetAfter` without a
+ * verdict.
+ */
 function relateLadder({ settings, platforms }: KnownRules, facts: FactsByName): readonly Condition[] {
   const waiting = facts.above('waitRemainingSeconds', 0);
   const served = facts.is('waitServed', true);
@@ -177,7 +192,7 @@ function relateLadder({ settings, platforms }: KnownRules, facts: FactsByName): 
   ];
 }
 
-/** Relates hints: without a score in the last day nothing is known about the device. */
+/** Lists what is known about hints: without a score in the last day nothing is known about the device. */
 function relateHints(facts: FactsByName): readonly Condition[] {
   return [
     implies(
@@ -202,7 +217,10 @@ function relateHints(facts: FactsByName): readonly Condition[] {
   ];
 }
 
-/** Relates attributes: clients of a value are counted if there is a value. The request itself counts. */
+/**
+ * Lists what is known about attributes: the clients with a value are counted if there is a value. The count includes
+ * the request itself.
+ */
 function relateAttributes(facts: FactsByName): readonly Condition[] {
   return facts.onDemand('attribute').flatMap((own) => {
     const isOfIt = ({ attribute }: FactRef) => attribute === own.attribute;
@@ -216,7 +234,10 @@ function relateAttributes(facts: FactsByName): readonly Condition[] {
   });
 }
 
-/** Relates remembered devices: the facts are known if a device was shown, which counts among them. */
+/**
+ * Lists what is known about remembered devices: the facts about them are known if a device was shown. The counts
+ * include that device.
+ */
 function relateKnownDevices(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
   const counts = facts.onDemand(`known${device}s`);
   const remembered = [...counts, ...facts.onDemand(`secondsSince${device}FirstSeen`)];
@@ -226,7 +247,10 @@ function relateKnownDevices(facts: FactsByName, device: string, isShown: string)
   ];
 }
 
-/** Relates counts of devices: the clients of a device are counted if a device was shown, and the payer counts, too. */
+/**
+ * Lists what is known about the clients of a device: they are counted if a device was shown. The count includes the
+ * payer.
+ */
 function relateDeviceCounts(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
   const all = facts.windows(`clientsOn${device}`);
   return [
@@ -248,7 +272,10 @@ function listMarkCounts(facts: FactsByName, device: string): readonly FactRef[] 
   ];
 }
 
-/** Lists what holds at a moment: whether the client may be known, and whether a verdict request is counted already. */
+/**
+ * Lists what holds for this kind of request: whether the client may be known, and whether a verdict request is
+ * counted already.
+ */
 function relateMoment(facts: FactsByName, moment: RequestMoment): readonly Condition[] {
   const verdicts = facts.windows('verdicts');
   const distinct = FACTS_OF_EVERY_REQUEST.flatMap((name) => facts.windows(name)).flatMap((count) => {
@@ -277,7 +304,10 @@ function relateMoment(facts: FactsByName, moment: RequestMoment): readonly Condi
   }
 }
 
-/** Relates the last request: a window contains it exactly if it is no longer ago than the window is long. */
+/**
+ * Lists what is known about the last request: a window contains it exactly if it is no longer ago than the window is
+ * long.
+ */
 function relateLastRequest(
   facts: FactsByName,
   verdicts: readonly FactRef[],
@@ -286,10 +316,10 @@ function relateLastRequest(
   const last = facts.plain('secondsSinceLastVerdict');
   return verdicts.flatMap((count) => {
     const lately = compare(last, 'lessThan', count.windowMs / 1000);
-    // The first of several whole days may have begun less than a day ago.
+    // A window of several whole days includes today, which may have begun only a moment ago.
     const surelyMs = countsWholeDays(count.fact, count.windowMs) ? count.windowMs - DAY_MS : count.windowMs;
     const surelySeen = compare(last, 'lessThan', surelyMs / 1000);
-    // A verdict counts itself, a score does not.
+    // A verdict is among the counted requests, and a score is not.
     const counted = compare(count, 'greaterThan', moment === 'a verdict' ? 1 : 0);
     return [implies(compare(count, 'greaterThan', 1), lately), implies(surelySeen, counted)];
   });
@@ -329,14 +359,17 @@ function bound(lessers: readonly FactRef[], greater: FactRef): readonly Relation
   return lessers.map((lesser): Relation => ({ kind: 'at most', lesser, greater, by: 0 }));
 }
 
-/** Relates amounts: the amount of a verdict is among the attempted amounts. */
+/** Lists what is known about amounts: the amount of a verdict is among the attempted amounts. */
 function linkAmounts(facts: FactsByName, moment: RequestMoment): readonly Relation[] {
   if (moment !== 'a verdict') return [];
   const amount = facts.plain('amount');
   return facts.windows('attemptedAmount').flatMap((sum) => bound([amount], sum));
 }
 
-/** Relates the payment score, which follows from the outcomes and from the smoothing of one of the platforms. */
+/**
+ * Creates the relation of the payment score, which follows from the outcomes and from the smoothing of one of the
+ * platforms.
+ */
 function linkScore({ settings, platforms }: KnownRules, known: FactsByName): Relation {
   const all = [settings, ...platforms.values()].map(({ smoothing }) => smoothing);
   const key = ({ prior, weight }: Smoothing) => `${prior} ${weight}`;
@@ -352,7 +385,10 @@ function linkScore({ settings, platforms }: KnownRules, known: FactsByName): Rel
   };
 }
 
-/** Relates windows: a longer one sees all that a shorter one sees. Parts are never more than all requests. */
+/**
+ * Lists what is known about windows: a longer window contains everything that a shorter window contains. A count of
+ * some requests is never above the count of all requests.
+ */
 function linkWindows(facts: FactsByName, moment: RequestMoment): readonly Relation[] {
   const marked = ['Fingerprint', 'Ip'].flatMap((device) => listMarkCounts(facts, device));
   // In a longer window another device may be the most shared one.
@@ -371,7 +407,7 @@ function linkWindows(facts: FactsByName, moment: RequestMoment): readonly Relati
       const isSame = ({ windowMs }: FactRef) => windowMs === all.windowMs;
       const marked = CLIENT_MARKS.flatMap((mark) => facts.windows(`${mark}ClientsOn${device}`));
       const asked = facts.windows(`verdictsOn${device}`).filter(isSame);
-      // Each client asked at least once.
+      // Each of these clients asked for at least one verdict.
       return [...bound(marked.filter(isSame), all), ...asked.flatMap((verdicts) => bound([all], verdicts))];
     }),
   );
@@ -398,7 +434,7 @@ function defineGroup({ groups }: KnownRules, facts: FactsByName): Definition {
   return { defined: clientGroup, conditions, relations: [] };
 }
 
-/** Lists the signals with the exemption in their conditions. Each holds exactly where the signal counts. */
+/** Lists the signals with the exemption in their conditions. Each condition holds exactly where its signal counts. */
 export function listSignalsUnlessExempt({
   rules,
   exempt,
@@ -408,7 +444,10 @@ export function listSignalsUnlessExempt({
   return rules.map((rule) => ({ ...rule, condition: allOf(applies, rule.condition) }));
 }
 
-/** Defines botWeight as the sum of the signals that match, and isBot by the threshold. A new client is never a bot. */
+/**
+ * Defines botWeight as the sum of the weights of the signals that match, and isBot by the threshold. A new client is
+ * never a bot.
+ */
 function defineBot({ signals }: KnownRules, facts: FactsByName): readonly Definition[] {
   const botWeight = facts.plain('botWeight');
   const isBot = facts.plain('isBot');
@@ -435,13 +474,16 @@ function defineBot({ signals }: KnownRules, facts: FactsByName): readonly Defini
   ];
 }
 
-/** Relates a signal to its conditions. If the signal has a holdout, it need not count when it matches. */
+/**
+ * Lists what is known about a signal: if it counts, its condition holds. If the signal has no holdout, it also counts
+ * whenever its condition holds.
+ */
 function relateSignal({ condition, holdout }: Rule<SignalParams>, matches: FactRef): readonly Condition[] {
   const does = compare(matches, 'equal', true);
   return [implies(does, condition), ...(holdout === undefined ? [implies(condition, does)] : [])];
 }
 
-/** Formats the name by which a witness says whether a signal matches. */
+/** Formats the label of the fact that says whether a signal matches. */
 export function formatSignalFact(name: string): string {
   return `signal ${name}`;
 }

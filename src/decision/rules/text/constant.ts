@@ -20,8 +20,8 @@ import { EXEMPT } from '#decision/rules/rule-set.ts';
 export class ConstantNotFound extends NamedError {}
 
 /**
- * A number, duration or word written in a rule file. It has a place, so that it can be replaced as text, and the
- * values allowed there.
+ * A number, duration or word written in a rule file. The constant has its place in the file, so that it can be
+ * replaced as text, and the values that are allowed in this place.
  */
 export const ConstantSchema = named(
   'RuleConstant',
@@ -85,8 +85,8 @@ export function listWrittenConstants(files: RuleFiles): readonly WrittenConstant
 }
 
 /**
- * Finds the only constant of a path. Throws ConstantNotFound, which names the nearest path. If several constants fit,
- * such as those of a fact that a rule compares twice, the error names them all.
+ * Finds the constant with this path. If there is none or several, throws ConstantNotFound, whose message suggests
+ * paths.
  */
 export function findWrittenConstant(files: RuleFiles, path: string): WrittenConstant {
   const all = listWrittenConstants(files);
@@ -101,7 +101,7 @@ export function findWrittenConstant(files: RuleFiles, path: string): WrittenCons
 
 /**
  * Replaces some constants in files. Everything else, comments and layout included, stays unchanged. `value` has no
- * quotes, like the member `text` of a constant. A text that needs quotes gets them.
+ * quotes, like the member `text` of a constant. A text that needs quotes in YAML gets them.
  */
 export function writeConstantValues(
   files: RuleFiles,
@@ -141,7 +141,7 @@ function locateConstant(file: YamlFile, { node, ...rest }: FoundConstant): Writt
   return { ...rest, at: file.at(node), text: String(node.source ?? node.value), from, to };
 }
 
-/** Writes a text for a rule file. It gets quotes when YAML would read it as something else, like `"411111"`. */
+/** Writes a text for a rule file. The text gets quotes if YAML would read it as something else, like `"411111"`. */
 function writeText(text: string): string {
   const { contents } = parseDocument(text);
   return isScalar(contents) && contents.value === text ? text : JSON.stringify(text);

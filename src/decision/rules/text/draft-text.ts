@@ -5,7 +5,7 @@ import { type RuleProblem, sortProblems } from '#decision/rules/problem.ts';
 import { refuseHoldouts } from '#decision/rules/proof/refused-holdouts.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 
-/** A rule set in work, which has no folder. */
+/** A draft that has no folder, with the texts of its files. */
 export interface DraftText {
   readonly version: RuleVersion;
   readonly files: readonly (readonly [path: string, text: string])[];
@@ -32,7 +32,7 @@ export function loadDraft(version: string, files: RuleFiles): LoadResult {
   return read.ok ? { ok: true, ruleSet: compileRuleSet(read.rules, computeDigest(files), false) } : read;
 }
 
-/** Loads the rule set of files that were found sound before. Throws if they are not sound. */
+/** Loads the rule set from files that were found sound before. Throws if they are not sound. */
 export function loadSoundDraft(version: string, files: RuleFiles): RuleSet {
   const draft = loadDraft(version, files);
   if (draft.ok) return draft.ruleSet;

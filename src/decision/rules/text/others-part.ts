@@ -22,8 +22,8 @@ interface BegunFiles {
 
 /**
  * Puts the sections and cases of other platforms back into a draft. They are taken from the version with which the
- * draft began. Refuses a draft that has such a part of its own, because a platform may change only its own parts and
- * the common ones.
+ * draft began. Refuses a draft that itself has a part of another platform, because a platform may change only its own
+ * parts and the common ones.
  */
 export function restoreForeignParts({ platform, draft, from }: BegunFiles): CompletedFiles {
   const problems: RuleProblem[] = [];
