@@ -81,7 +81,7 @@ function noteShownDevices(state: ClientState, request: ScoreRequest, now: number
   };
 }
 
-/** Renames a device in past events when its HMAC changed, so that it counts as the same device. */
+/** Renames a device in past events when its HMAC changed, so that it stays the same device. */
 function renameDevice(
   events: ClientState['events'],
   { fingerprint, ip, former }: ScoreRequest,

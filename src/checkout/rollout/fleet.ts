@@ -53,7 +53,7 @@ export interface OwnNodeReport extends NodeView {
    * the history shows no such case.
    */
   readonly emergencyAt: number | null;
-  /** Whether the store has lost the rollout that the process follows, or holds an older one. */
+  /** Whether the store has lost the rollout that the process follows, or has an older one. */
   readonly hasLostRollout: boolean;
 }
 

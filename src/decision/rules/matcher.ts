@@ -13,7 +13,7 @@ export type Matcher = (values: readonly FactReading[]) => boolean;
 
 /**
  * Creates the test of a condition. The condition of a rule has no "not" here, because `moveNegations` has removed
- * each "not". A condition in a proof may have one, which holds wherever its part does not hold.
+ * each "not". A condition in a proof may have a "not", which holds wherever its part does not hold.
  */
 export function createMatcher(condition: Condition): Matcher {
   return foldCondition(condition, {

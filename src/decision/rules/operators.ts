@@ -41,7 +41,7 @@ export function createTest(operator: OperatorName, expected: ExpectedConstants |
   return expected === null || expected === undefined ? () => false : TESTS[operator](expected);
 }
 
-/** Tests the values of two facts. The test fails if one of them is not known. */
+/** Tests the values of two facts. The test fails if one of the two values is not known. */
 type PairTest = (seen: FactReading | undefined, other: FactReading | undefined) => boolean;
 
 /** Creates the test of an operator that compares two facts. Throws for an operator that cannot compare facts. */

@@ -334,7 +334,10 @@ export function explainBadListName(name: string): string {
   return `the name of a list has ${LIST_NAME_FORM}, unlike "${name}"`;
 }
 
-/** Sums the weights of matching signals. If several signals are about one thing, only the heaviest counts. */
+/**
+ * Sums the weights of matching signals. If several signals are about one thing, only the weight of the heaviest is
+ * added.
+ */
 export function sumSignalWeights(matching: readonly SignalParams[]): number {
   return sumWeights(keepHeaviestSignals(matching).map(({ weight }) => weight));
 }

@@ -37,7 +37,7 @@ export const PLATFORM_REQUEST_TIMEOUT_MS = 300_000;
 
 /**
  * A caller that does not read its answer is cut off after this time. The time is half of the other limits, because
- * one late write starts the count again.
+ * one late write starts the time again.
  */
 export const UNREAD_TIMEOUT_MS = 5_000;
 
@@ -204,7 +204,7 @@ function explainListenError(
 export async function closeListener(server: Server): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
-  // Closes connections that become idle during the drain. Otherwise they would hold the server open.
+  // Closes connections that become idle during the drain. Otherwise they would keep the server open.
   const sweep = setInterval(() => server.closeIdleConnections(), 50);
   const limit = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   await promise;
@@ -240,7 +240,7 @@ export function extendTimeoutsAfterPause(server: Server): void {
   server.once('close', () => clearInterval(look));
 }
 
-/** A reader that takes fewer bytes than this within the limit is cut off. One write may hold more than this. */
+/** A reader that takes fewer bytes than this within the limit is cut off. One write may have more bytes than this. */
 const TAKEN_BYTES_MIN = 16 * 1024;
 /** Frequent checks cut off few connections at a time, so that other requests wait only shortly. */
 const LOOK_EVERY_MS = 200;

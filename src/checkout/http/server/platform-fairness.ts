@@ -24,7 +24,7 @@ const HAS_PAUSES = 0.75;
 const BEGUN_AN_ITERATION = 2;
 
 /**
- * A platform counts as having work for this many measurements after its last request. That is one minute, counted
+ * A platform is taken to have work for this many measurements after its last request. That is one minute, counted
  * only while there is work. Without this time, a platform alone could have many requests under way, and the first
  * request of another platform would wait for all of them.
  */

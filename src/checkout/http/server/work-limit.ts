@@ -123,8 +123,8 @@ export class WorkLimit {
     this.#used = used;
     const meanMs = this.#finished === 0 ? null : Math.max(0, this.#tookMs / this.#finished);
     this.observe({ utilization, underWayMax: this.#underWayMax, meanMs });
-    // On SQLite, requests that arrive together finish together, so a short moment without work says little. Only a
-    // whole interval without work counts as idle.
+    // On SQLite, requests that arrive together finish together, so a short moment without work says little. A process
+    // is idle only after a whole interval without work.
     const isIdle = this.#underWayMax === 0;
     this.#underWayMax = this.#underWay;
     this.#finished = 0;

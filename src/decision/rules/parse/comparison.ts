@@ -36,7 +36,10 @@ export type RuleStage = 'groups' | 'bot-signals' | 'verdicts' | 'flags';
 
 const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts', 'flags'];
 
-/** Whether rules of this kind may ask for a fact. They may if no rule or a rule of an earlier kind concludes the fact. */
+/**
+ * Whether rules of this kind may ask for a fact. They may if no rule concludes the fact, or if a rule of an earlier
+ * kind concludes it.
+ */
 export function isKnownIn(stage: RuleStage, fact: Fact): boolean {
   return fact.kind !== 'concluded' || STAGES.indexOf(stage) >= STAGES.indexOf(fact.from);
 }
@@ -78,7 +81,7 @@ class ComparisonReader {
     const fact = members.get('fact');
     const operator = members.get('operator');
     const value = members.get('value');
-    // A fault of one member hides no fault of another.
+    // All members are read, so that a fault of one member hides no fault of another.
     const ref = fact === undefined ? null : this.#readFact(fact, members.get('params'));
     const operatorName = operator === undefined ? null : this.#readOperator(operator.value, ref);
     const asked =

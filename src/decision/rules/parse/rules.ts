@@ -279,7 +279,7 @@ function createConditionsForm(reader: ConditionReader | null): Form<true> {
 export const CONDITIONS_SCHEMA = { $ref: '#/definitions/conditions' };
 
 interface RuleKind<Params> {
-  /** Whether rules have priorities, because only the first match counts. */
+  /** Whether rules have priorities. They have them if only the first match decides. */
   readonly prioritised: boolean;
   /**
    * Whether rules may have a holdout. The default is true. Rules of flags.yaml may not, because flags change no

@@ -159,7 +159,7 @@ export class Reasoner {
       ...this.#multiples.relateMultiples(relevant.labels, constantsOf),
     ].map((item) => formulas.build(item));
     const relations = relevant.pieces.flatMap((piece) => piece.relations);
-    // The setup of a search counts as work, too. It often takes more than the search itself.
+    // The setup of a search is work, too, and often more work than the search itself.
     this.#stepsLeft -= numbered.domains.length + known.length + relations.length;
     const run = (pinned: readonly Formula[]): SearchResult => {
       const steps = Math.min(this.#questionStepsMax, Math.max(0, this.#stepsLeft));

@@ -391,7 +391,8 @@ function linkScore({ settings, platforms }: KnownRules, known: FactsByName): Rel
  */
 function linkWindows(facts: FactsByName, moment: RequestMoment): readonly Relation[] {
   const marked = ['Fingerprint', 'Ip'].flatMap((device) => listMarkCounts(facts, device));
-  // In a longer window another device may be the most shared one.
+  // Counts of marks may be lower in a longer window. They are those of the payer's device with the most clients,
+  // which may be another device there.
   const growing = facts.windowed().filter((windows) => !windows.some((seen) => marked.includes(seen)));
   const longerSeesMore = growing.flatMap((windows) =>
     windows.slice(1).flatMap((longer, index) => bound(windows.slice(index, index + 1), longer)),
@@ -475,8 +476,8 @@ function defineBot({ signals }: KnownRules, facts: FactsByName): readonly Defini
 }
 
 /**
- * Lists what is known about a signal: if it counts, its condition holds. If the signal has no holdout, it also counts
- * whenever its condition holds.
+ * Lists what is known about a signal. If the fact `matches` is true, the signal's condition holds. If the signal has
+ * no holdout, `matches` is also true whenever the condition holds.
  */
 function relateSignal({ condition, holdout }: Rule<SignalParams>, matches: FactRef): readonly Condition[] {
   const does = compare(matches, 'equal', true);

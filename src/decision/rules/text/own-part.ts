@@ -63,7 +63,7 @@ export function removeShorteningNote(text: string): string {
 }
 
 /**
- * Finds files that are the part which one platform may read. A version with such a file lacks the parts of other
+ * Finds files that have only the part that one platform may read. A version with such a file lacks the parts of other
  * platforms.
  */
 export function findShortenedFiles(files: RuleFiles): readonly RuleProblem[] {
