@@ -33,7 +33,7 @@ interface SimulatedPayer {
    * first comes first.
    */
   readonly orders: Map<string, string>;
-  /** Whether the newest requested orders were granted, by their tokens. */
+  /** For the newest requested orders, by their tokens: whether a requisite was granted. */
   readonly granted: Map<string, boolean>;
 }
 

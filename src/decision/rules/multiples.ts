@@ -25,7 +25,8 @@ function toCommonUnit(one: Decimal, other: Decimal): readonly [one: bigint, othe
 }
 
 /**
- * Whether a number is a whole multiple of a number above 0. Both are compared as decimals: 0.3 is a multiple of 0.1.
+ * Whether a number is a whole multiple of a number above 0. The two numbers are compared as decimals, so 0.3 is a
+ * multiple of 0.1.
  */
 export function isMultipleOf(value: number, divisor: number): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0;

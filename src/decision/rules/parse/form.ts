@@ -8,7 +8,8 @@ import type { Members, NumberRange, YamlFile } from './yaml-file.ts';
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * The descriptions of constants that are not compared with a fact. The forms of the files have the same descriptions.
+ * The descriptions of constants that are not compared with a fact. The forms of the rule files and the list of
+ * constants both use them.
  */
 export const CONSTANT_DESCRIPTIONS = {
   threshold: 'A payer is a bot when the weights of matching signals reach it.',

@@ -41,8 +41,8 @@ const LIST_MEMBERS: ReadonlySet<string> = new Set(['rules', 'all', 'any', 'cases
 const BLOCK_TEXT = /^[|>][+-]?\d?[+-]?$/;
 
 /**
- * Finds the first line that does not fit the lines around it. It is called for files that are not YAML. The parser
- * mostly notices the fault of such a file further down.
+ * Finds the first line that does not fit the lines around it. This function is called for files that are not YAML. In
+ * most cases the parser notices the fault of such a file only further down.
  */
 export function findLayoutFault(text: string, tokens: readonly Token[]): SyntaxFault | null {
   const lines = parseLines(text, tokens);

@@ -4,8 +4,8 @@ import type { RuleFiles } from './parse.ts';
 import { YamlFile } from './yaml-file.ts';
 
 /**
- * Locates the member at `path` in a file. `path` begins at the top level. When the member is missing, it locates the
- * last member of `path` that exists.
+ * Locates the member at `path` in a file. `path` begins at the top level. If the member is missing, the function
+ * locates the last member of `path` that exists.
  */
 export function locateMember(files: RuleFiles, name: string, ...path: readonly string[]): Location {
   const file = new YamlFile(name, files.get(name) ?? '', []);

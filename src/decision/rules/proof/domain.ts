@@ -182,9 +182,9 @@ function createDomainWithZero(
 }
 
 interface NumberOrder {
-  /** The number of the greatest value below this one. */
+  /** Returns the number of the greatest value below the given value. */
   readonly below: (value: number) => number;
-  /** The number of the greatest value that is at most this one. */
+  /** Returns the number of the greatest value that is at most the given value. */
   readonly upTo: (value: number) => number;
   readonly value: (number: number) => number;
 }
