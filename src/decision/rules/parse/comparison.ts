@@ -37,8 +37,7 @@ export type RuleStage = 'groups' | 'bot-signals' | 'verdicts' | 'flags';
 const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts', 'flags'];
 
 /**
- * Whether rules of this kind may ask for a fact. They may if no rule concludes the fact, or if a rule of an earlier
- * kind concludes it.
+ * Whether rules of this kind may ask for a fact. Facts that rules of the same or a later kind conclude are not known.
  */
 export function isKnownIn(stage: RuleStage, fact: Fact): boolean {
   return fact.kind !== 'concluded' || STAGES.indexOf(stage) >= STAGES.indexOf(fact.from);
@@ -191,10 +190,7 @@ class ComparisonReader {
     return ref === null || typeof ref !== 'string' ? ref : this.#file.report(name.value, ref);
   }
 
-  /**
-   * Reads a fact on the right side. Both sides must be attributes, or one of them the amount. Both must have the same
-   * type and unit.
-   */
+  /** Reads a fact on the right side. Both sides must be attributes, or one the amount, with equal type and unit. */
   #readOtherFact(node: Node, ref: FactRef, operator: OperatorName | null): FactRef | null {
     const members = this.#file.members(node, 'value', ['fact', 'params'], ['fact']);
     const fact = members?.get('fact');
@@ -229,10 +225,7 @@ class ComparisonReader {
     );
   }
 
-  /**
-   * Reads the right side. If `operator` is null, because the operator is not sound, reads a single value and leaves
-   * other right sides unread.
-   */
+  /** Reads the right side. If `operator` is null, because it is not sound, only a single value is read. */
   #readLimit(node: Node, ref: FactRef, operator: OperatorName | null): RightSide | null {
     const what = `value for "${getFactNameInMessages(ref)}"`;
     if (operator === null && !isScalar(node)) return null;
@@ -265,10 +258,7 @@ class ComparisonReader {
     return other === null ? null : explainNamedFact(ref, operator, other);
   }
 
-  /**
-   * Reads the values of `{ list: NAME }`. If the fact can never have the value of an entry, the problem is reported
-   * in the list's file.
-   */
+  /** Reads the values of `{ list: NAME }`. An entry that the fact can never have is reported in the list's file. */
   #readListed(node: Node, ref: FactRef, operator: OperatorName): RightSide | null {
     const member = this.#file.members(node, 'value', ['list'], ['list'])?.get('list');
     const name = member === undefined ? null : this.#file.text(member.value, 'list');
@@ -327,10 +317,7 @@ export class ConditionReader {
     return true;
   }
 
-  /**
-   * Reads a rule's `conditions`, which must begin with all, any, not or condition. A comparison alone is refused.
-   * `what` is the name of the conditions in messages.
-   */
+  /** Reads a rule's `conditions`, which must begin with all, any, not or condition. Messages call them `what`. */
   readTopLevel(node: Node, what = 'conditions'): Condition | null {
     const members = this.#file.anyMembers(node, what);
     if (members === null) return null;

@@ -27,8 +27,8 @@ import { listPairConditions } from './pairs.ts';
 import { type Knowledge, NOTHING_KNOWN, type Relation } from './relations.ts';
 
 /**
- * The answer to a question. `witness` gives an example: values of facts, by label, for which everything that was
- * asked holds. `none` is a proof that there is no such example. `undecided` means that the search took too long.
+ * The answer to a question. `witness` is an example: values of facts, by label, for which all that was asked holds.
+ * `none` proves that there is no such example. `undecided` means that the search took too long.
  */
 export type ReasonerAnswer =
   | { readonly kind: 'witness'; readonly facts: ReadonlyMap<string, FactReading> }
@@ -102,10 +102,7 @@ export class Reasoner {
     };
   }
 
-  /**
-   * Searches for values of facts for which every condition of `mustHold` holds and no condition of `mustNotHold`
-   * holds.
-   */
+  /** Searches for values of facts that meet every condition of `mustHold` and no condition of `mustNotHold`. */
   find(mustHold: readonly Condition[], mustNotHold: readonly Condition[] = []): ReasonerAnswer {
     if (this.#stepsLeft <= 0) return { kind: 'undecided' };
     const rewrite = (condition: Condition) => this.#multiples.rewrite(condition);
@@ -129,8 +126,8 @@ export class Reasoner {
   }
 
   /**
-   * Adds the knowledge about facts that conditions compare with each other. This knowledge distinguishes only the
-   * values that the conditions read so far distinguish.
+   * Adds the knowledge about facts that conditions compare with each other, for the values that the conditions read
+   * so far distinguish.
    */
   #relatePairs(): void {
     const conditions = listPairConditions(this.#comparisons);
@@ -171,8 +168,7 @@ export class Reasoner {
     const found = run([]);
     if (found === 'none' || found === 'undecided') return { kind: found };
     const values = collectValues(relevant.labels, numbered, found);
-    // If no number agrees with the multiples that the search found, the search is run again with values near the
-    // constants of the question.
+    // If no number agrees with the multiples found, the search runs again with values near the constants asked for.
     const pins = this.#multiples.findPins(values, constantsOf).map((pin) => pinValue(numbered, pin));
     for (const more of [[], ...pins]) {
       const facts = this.#showWitness(relevant.labels, numbered, more.length === 0 ? found : run(more));

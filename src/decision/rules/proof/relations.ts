@@ -50,10 +50,7 @@ export type Relation =
       readonly total: FactRef;
     };
 
-/**
- * A fact that rules conclude from other facts, with everything that is known about it. The knowledge matters only if
- * a question asks for the fact `defined`.
- */
+/** What is known about a fact that rules conclude, `defined`. It matters only if a question asks for this fact. */
 interface Definition {
   readonly defined: FactRef;
   readonly conditions: readonly Condition[];
@@ -72,10 +69,7 @@ export const NOTHING_KNOWN: Knowledge = { conditions: [], relations: [], definit
 /** The parts of a rule set that `listKnowledge` needs. */
 export type KnownRules = Pick<ParsedRules, 'facts' | 'settings' | 'platforms' | 'groups' | 'signals'>;
 
-/**
- * Velocity facts that count every request. When a verdict is decided, their values are at least 1, because they count
- * this request, too.
- */
+/** Velocity facts that count every request. They are at least 1 at a verdict, because its own request is counted. */
 export const FACTS_OF_EVERY_REQUEST = [
   'distinctMethods',
   'distinctAmounts',
@@ -105,10 +99,7 @@ export function listKnowledge(rules: KnownRules, moment: RequestMoment): Knowled
   };
 }
 
-/**
- * Lists what is known about outcomes: every counted outcome has a time, and `unpaidChain` counts some of the unpaid
- * outcomes.
- */
+/** Says that every counted outcome has a time, and that `unpaidChain` counts some of the unpaid outcomes. */
 function relateHistory(facts: FactsByName): readonly Condition[] {
   const chained = facts.above('unpaidChain', 0);
   return [
@@ -123,7 +114,7 @@ function relateHistory(facts: FactsByName): readonly Condition[] {
   ];
 }
 
-/** `lastCause` comes from the newest order that counts as paid or unpaid, unless a newer order failed technically. */
+/** Says that the newest order that was paid or unpaid gives `lastCause`, unless a newer order failed technically. */
 function relateLastCause(cause: FactRef, facts: FactsByName): readonly Condition[] {
   const isTechnical = compare(cause, 'equal', 'TECHNICAL');
   const isReversed = compare(cause, 'equal', 'REVERSED');
@@ -147,10 +138,7 @@ const UNPAID_BY_CAUSE = [
   'reversedOrders',
 ] as const;
 
-/**
- * Lists what is known about windows and times: if an order became final within a window, its age is at most the
- * length of the window.
- */
+/** Says that the age of an order which became final within a window is at most the length of the window. */
 function relateLateOrders(facts: FactsByName): readonly Condition[] {
   const lately = (name: string, last: FactRef) =>
     facts.windows(name).map((seen) => {
@@ -166,10 +154,7 @@ function relateLateOrders(facts: FactsByName): readonly Condition[] {
   ];
 }
 
-/**
- * Lists what is known about the ladder: a wait ends an attempt, and the ladder is reset after `resetAfter` without a
- * verdict.
- */
+/** Says that a wait ends an attempt, and that the ladder is reset after `resetAfter` without a verdict. */
 function relateLadder({ settings, platforms }: KnownRules, facts: FactsByName): readonly Condition[] {
   const waiting = facts.above('waitRemainingSeconds', 0);
   const served = facts.is('waitServed', true);
@@ -192,7 +177,7 @@ function relateLadder({ settings, platforms }: KnownRules, facts: FactsByName): 
   ];
 }
 
-/** Lists what is known about hints: without a score in the last day nothing is known about the device. */
+/** Says that nothing is known about the device without a score in the last day. */
 function relateHints(facts: FactsByName): readonly Condition[] {
   return [
     implies(
@@ -217,10 +202,7 @@ function relateHints(facts: FactsByName): readonly Condition[] {
   ];
 }
 
-/**
- * Lists what is known about attributes: the clients with a value are counted if there is a value. The count includes
- * the request itself.
- */
+/** Says that the clients with a value of an attribute are counted if there is a value, the present client included. */
 function relateAttributes(facts: FactsByName): readonly Condition[] {
   return facts.onDemand('attribute').flatMap((own) => {
     const isOfIt = ({ attribute }: FactRef) => attribute === own.attribute;
@@ -234,10 +216,7 @@ function relateAttributes(facts: FactsByName): readonly Condition[] {
   });
 }
 
-/**
- * Lists what is known about remembered devices: the facts about them are known if a device was shown. The counts
- * include that device.
- */
+/** Says that facts about remembered devices are known if a device was shown, and that they count this device, too. */
 function relateKnownDevices(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
   const counts = facts.onDemand(`known${device}s`);
   const remembered = [...counts, ...facts.onDemand(`secondsSince${device}FirstSeen`)];
@@ -247,10 +226,7 @@ function relateKnownDevices(facts: FactsByName, device: string, isShown: string)
   ];
 }
 
-/**
- * Lists what is known about the clients of a device: they are counted if a device was shown. The count includes the
- * payer.
- */
+/** Says that the clients of a device are counted if a device was shown, and that the count includes the payer. */
 function relateDeviceCounts(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
   const all = facts.windows(`clientsOn${device}`);
   return [
@@ -272,10 +248,7 @@ function listMarkCounts(facts: FactsByName, device: string): readonly FactRef[] 
   ];
 }
 
-/**
- * Lists what holds for this kind of request: whether the client may be known, and whether a verdict request is
- * counted already.
- */
+/** Says for this kind of request whether the client may be known, and whether a verdict request is counted already. */
 function relateMoment(facts: FactsByName, moment: RequestMoment): readonly Condition[] {
   const verdicts = facts.windows('verdicts');
   const distinct = FACTS_OF_EVERY_REQUEST.flatMap((name) => facts.windows(name)).flatMap((count) => {
@@ -304,10 +277,7 @@ function relateMoment(facts: FactsByName, moment: RequestMoment): readonly Condi
   }
 }
 
-/**
- * Lists what is known about the last request: a window contains it exactly if it is no longer ago than the window is
- * long.
- */
+/** Says that a window contains the last request exactly if the request is no longer ago than the window is long. */
 function relateLastRequest(
   facts: FactsByName,
   verdicts: readonly FactRef[],
@@ -359,17 +329,14 @@ function bound(lessers: readonly FactRef[], greater: FactRef): readonly Relation
   return lessers.map((lesser): Relation => ({ kind: 'at most', lesser, greater, by: 0 }));
 }
 
-/** Lists what is known about amounts: the amount of a verdict is among the attempted amounts. */
+/** Says that the amount of a verdict is among the attempted amounts. */
 function linkAmounts(facts: FactsByName, moment: RequestMoment): readonly Relation[] {
   if (moment !== 'a verdict') return [];
   const amount = facts.plain('amount');
   return facts.windows('attemptedAmount').flatMap((sum) => bound([amount], sum));
 }
 
-/**
- * Creates the relation of the payment score, which follows from the outcomes and from the smoothing of one of the
- * platforms.
- */
+/** Says that the payment score follows from the outcomes and from the smoothing of one of the platforms. */
 function linkScore({ settings, platforms }: KnownRules, known: FactsByName): Relation {
   const all = [settings, ...platforms.values()].map(({ smoothing }) => smoothing);
   const key = ({ prior, weight }: Smoothing) => `${prior} ${weight}`;
@@ -385,14 +352,10 @@ function linkScore({ settings, platforms }: KnownRules, known: FactsByName): Rel
   };
 }
 
-/**
- * Lists what is known about windows: a longer window contains everything that a shorter window contains. A count of
- * some requests is never above the count of all requests.
- */
+/** Says that a longer window contains all that a shorter one contains, and that a part is never above the whole. */
 function linkWindows(facts: FactsByName, moment: RequestMoment): readonly Relation[] {
   const marked = ['Fingerprint', 'Ip'].flatMap((device) => listMarkCounts(facts, device));
-  // Counts of marks may be lower in a longer window. They are those of the payer's device with the most clients,
-  // which may be another device there.
+  // The marks counted are those of the device with the most clients, which may be another in a longer window.
   const growing = facts.windowed().filter((windows) => !windows.some((seen) => marked.includes(seen)));
   const longerSeesMore = growing.flatMap((windows) =>
     windows.slice(1).flatMap((longer, index) => bound(windows.slice(index, index + 1), longer)),
@@ -445,10 +408,7 @@ export function listSignalsUnlessExempt({
   return rules.map((rule) => ({ ...rule, condition: allOf(applies, rule.condition) }));
 }
 
-/**
- * Defines botWeight as the sum of the weights of the signals that match, and isBot by the threshold. A new client is
- * never a bot.
- */
+/** Defines botWeight as the sum of matching signals' weights, and isBot by the threshold. No new client is a bot. */
 function defineBot({ signals }: KnownRules, facts: FactsByName): readonly Definition[] {
   const botWeight = facts.plain('botWeight');
   const isBot = facts.plain('isBot');
@@ -475,10 +435,7 @@ function defineBot({ signals }: KnownRules, facts: FactsByName): readonly Defini
   ];
 }
 
-/**
- * Lists what is known about a signal. If the fact `matches` is true, the signal's condition holds. If the signal has
- * no holdout, `matches` is also true whenever the condition holds.
- */
+/** Says that a signal which matches meets its condition. Without a holdout, a signal that meets it also matches. */
 function relateSignal({ condition, holdout }: Rule<SignalParams>, matches: FactRef): readonly Condition[] {
   const does = compare(matches, 'equal', true);
   return [implies(does, condition), ...(holdout === undefined ? [implies(condition, does)] : [])];
