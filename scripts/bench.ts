@@ -3,8 +3,15 @@ import { EXIT_CODES, toExitCode } from '#workbench/commands/exit.ts';
 import { startStandalone } from '../test/servers/redis.ts';
 import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
 import { issueKey } from '../test/service/issued-key.ts';
-import { type Figure, figureTable, joinRuns, judge, notMeasured, ratiosFirst } from './bench/figure.ts';
-import { describeMachine, thisMachine } from './bench/load.ts';
+import {
+  createFailedFigure,
+  type Figure,
+  formatFigureTable,
+  joinRuns,
+  judge,
+  sortRatiosFirst,
+} from './bench/figure.ts';
+import { describeMachine, readMachine } from './bench/load.ts';
 import { measureArchive } from './bench/measures/archive/archive.ts';
 import { measureBacktest } from './bench/measures/archive/backtest.ts';
 import { measureOrders } from './bench/measures/archive/orders.ts';
@@ -19,10 +26,10 @@ import { measureRules } from './bench/measures/rules.ts';
 import { measureShipping } from './bench/measures/shipping.ts';
 import { measureSqlite } from './bench/measures/sqlite.ts';
 import { measureTruth } from './bench/measures/truth/truth.ts';
-import { FULL, type Plan, QUICK } from './bench/plan.ts';
+import { type BenchPlan, FULL_EFFORT, QUICK_EFFORT } from './bench/plan.ts';
 
 /** Measures one part. It yields figures as they become known, or returns all figures at the end. */
-type Measure = (plan: Plan) => AsyncGenerator<Figure> | Promise<readonly Figure[]>;
+type Measure = (plan: BenchPlan) => AsyncGenerator<Figure> | Promise<readonly Figure[]>;
 
 const PARTS: ReadonlyMap<string, Measure> = new Map<string, Measure>([
   ['rules', measureRules],
@@ -80,13 +87,13 @@ async function main(): Promise<void> {
 }
 
 async function run({ json, quick, runs, parts, archive }: Options): Promise<void> {
-  const machine = thisMachine();
+  const machine = readMachine();
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => process.exit(EXIT_CODES.environment));
   const measured: (readonly Figure[])[] = [];
   for (let count = 0; count < runs; count++) {
     const plan = {
-      ...(quick ? QUICK : FULL),
+      ...(quick ? QUICK_EFFORT : FULL_EFFORT),
       dataDir: temporaryDirectory(),
       archivesDir: archive ?? temporaryDirectory(),
       onProgress: (text: string) => process.stderr.write(`${text}\n`),
@@ -95,14 +102,14 @@ async function run({ json, quick, runs, parts, archive }: Options): Promise<void
   }
   const figures = joinRuns(measured);
   if (json) {
-    const judged = ratiosFirst(figures).map((figure) => ({ ...figure, judgement: judge(figure) }));
+    const judged = sortRatiosFirst(figures).map((figure) => ({ ...figure, judgement: judge(figure) }));
     console.log(JSON.stringify({ machine, quick: quick === true, figures: judged }));
   } else {
-    console.log(`${describeMachine(machine)}${quick ? ', quick' : ''}\n\n${figureTable(figures)}`);
+    console.log(`${describeMachine(machine)}${quick ? ', quick' : ''}\n\n${formatFigureTable(figures)}`);
   }
 }
 
-async function measure(parts: readonly string[], plan: Plan): Promise<readonly Figure[]> {
+async function measure(parts: readonly string[], plan: BenchPlan): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const [part, measured] of PARTS) {
     if (!parts.includes(part)) continue;
@@ -111,19 +118,19 @@ async function measure(parts: readonly string[], plan: Plan): Promise<readonly F
       // A figure is printed as soon as it is known, because a part may take minutes and its last step may fail.
       for await (const figure of await measured(plan)) {
         figures.push(figure);
-        plan.onProgress(figureTable([figure]).split('\n').at(-1) ?? '');
+        plan.onProgress(formatFigureTable([figure]).split('\n').at(-1) ?? '');
       }
     } catch (error) {
       // The other parts go on, because their figures took minutes.
       console.error(`${part}: could not be measured to its end; the other parts go on`, error);
-      figures.push(notMeasured(part, error));
+      figures.push(createFailedFigure(part, error));
       process.exitCode = EXIT_CODES.environment;
     }
   }
   return figures;
 }
 
-async function measureOnRedis(plan: Plan): Promise<readonly Figure[]> {
+async function measureOnRedis(plan: BenchPlan): Promise<readonly Figure[]> {
   const redis = await startStandalone();
   try {
     const place = { redisUrl: redis.url, dataDir: plan.dataDir };

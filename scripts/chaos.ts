@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { EXIT_CODES } from '#workbench/commands/exit.ts';
-import { allPass, type Figure, type Outcome, outcomeTable } from './chaos/figure.ts';
+import { allPass, type Figure, formatResultTable, type ScenarioResult } from './chaos/figure.ts';
 import type { Scenario } from './chaos/scenario.ts';
 import { scenarios } from './chaos/scenarios.ts';
 import { runProgram } from './run-program.ts';
@@ -58,22 +58,22 @@ async function run(names: readonly string[], { quick, json }: Options): Promise<
     return;
   }
   const chosen = scenarios.filter(({ name }) => names.length === 0 || names.includes(name));
-  const outcomes: Outcome[] = [];
+  const outcomes: ScenarioResult[] = [];
   for (const scenario of chosen) {
     if (interrupted !== null) break;
     process.stderr.write(`${scenario.name}: ${scenario.does}\n`);
     outcomes.push(await runApart(scenario, quick === true));
   }
-  console.log(json === true ? JSON.stringify(outcomes) : outcomeTable(outcomes));
+  console.log(json === true ? JSON.stringify(outcomes) : formatResultTable(outcomes));
   process.exitCode = interrupted === null ? chooseExitCode(outcomes) : 130;
 }
 
-function chooseExitCode(outcomes: readonly Outcome[]): number {
+function chooseExitCode(outcomes: readonly ScenarioResult[]): number {
   return allPass(outcomes) ? EXIT_CODES.fine : EXIT_CODES.findings;
 }
 
 /** Runs a scenario in a process of its own, so that a hang or a crash affects no other scenario. */
-async function runApart(scenario: Scenario, quick: boolean): Promise<Outcome> {
+async function runApart(scenario: Scenario, quick: boolean): Promise<ScenarioResult> {
   const args = [RUN_ONE, scenario.name, ...(quick ? ['--quick'] : [])];
   // The process has its own process group. Ctrl-C then reaches it only through this process, which waits for it.
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });

@@ -125,7 +125,7 @@ const HEADER = `// Written by scripts/client-records.ts from the OpenAPI documen
 `;
 
 /** Creates the text of records.ts. */
-export function clientRecords(): string {
+export function formatClientRecords(): string {
   const documents = [createCallerDocument(''), createPlatformDocument()];
   const operations = documents.flatMap(({ paths }) =>
     Object.values(paths).flatMap(Object.values<OperationObject>),
@@ -355,4 +355,4 @@ function formatWithBiome(text: string): string {
   return stdout;
 }
 
-if (import.meta.main) writeFileSync(RECORDS, clientRecords());
+if (import.meta.main) writeFileSync(RECORDS, formatClientRecords());

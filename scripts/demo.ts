@@ -6,7 +6,7 @@ import { createLog } from '#base/log.ts';
 import { NamedError } from '#base/named-error.ts';
 import { serve } from '#serve.ts';
 import { EXIT_CODES } from '#workbench/commands/exit.ts';
-import { demoConfig, makeDemo } from './demo/make-demo.ts';
+import { makeDemo, readDemoConfig } from './demo/make-demo.ts';
 import { runProgram } from './run-program.ts';
 
 /** The environment variables that the demo takes. All other variables belong to a service with real payers. */
@@ -28,7 +28,7 @@ async function serveDemo(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'client-scoring-demo-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   const given = Object.fromEntries(SETTINGS.flatMap((name) => toSetting(name, process.env[name])));
-  const config = demoConfig(folder, { LOG_LEVEL: 'warn', HOST: '127.0.0.1', ...given });
+  const config = readDemoConfig(folder, { LOG_LEVEL: 'warn', HOST: '127.0.0.1', ...given });
   console.log('Making up four weeks of a shop. This takes some seconds.');
   const keys = await makeDemo(config, Date.now());
   await serve(config, createLog(config.logLevel));

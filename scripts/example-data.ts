@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { EXIT_CODES, toExitCode } from '#workbench/commands/exit.ts';
-import { examplePayments } from './example-data/example-payments.ts';
+import { createExamplePayments } from './example-data/example-payments.ts';
 
 /** Runs `npm run example-data -- FILE.ndjson [--seed N]`, which makes payments to learn with, for `npm run replay`. */
 function main(): void {
@@ -23,7 +23,7 @@ function main(): void {
 class Refusal extends Error {}
 
 function write(path: string, { seed }: { readonly seed: string }): void {
-  const payments = examplePayments(parseSeed(seed));
+  const payments = createExamplePayments(parseSeed(seed));
   try {
     writeFileSync(path, payments.map((payment) => `${JSON.stringify(payment)}\n`).join(''));
   } catch (cause) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { command } from '../test/servers/redis-command.ts';
-import { FilledRedis, type Payer, payersNamed, usedBetween } from './bench/filled-redis.ts';
+import { createPayers, diffUsage, FilledRedis, type Payer } from './bench/filled-redis.ts';
 
 /**
  * Measures what payers cost in Redis, by kind of key. Run it with `node scripts/memory.ts`. For each number of
@@ -42,10 +42,10 @@ async function measureFreedByKind(
   const freed: Record<string, number> = {};
   const kinds = String(await command(redis.port, ['EVAL', LIST_KINDS, '0'])).split(' ');
   for (const kind of kinds.toSorted()) {
-    const before = await redis.usage();
+    const before = await redis.readUsage();
     await command(redis.port, ['EVAL', REMOVE_KIND, '0', kind]);
     await command(redis.port, ['MEMORY', 'PURGE']);
-    freed[kind] = Math.round((before.bytes - (await redis.usage()).bytes) / clients);
+    freed[kind] = Math.round((before.bytes - (await redis.readUsage()).bytes) / clients);
   }
   return freed;
 }
@@ -55,19 +55,19 @@ async function measurePayer(verdicts: number) {
   const redis = await FilledRedis.start();
   try {
     const clients = Math.min(PAYERS_MAX, Math.max(PAYERS_MIN, Math.round(Number(values.rounds) / verdicts)));
-    const payers = payersNamed(clients);
-    const before = await redis.usage();
+    const payers = createPayers(clients);
+    const before = await redis.readUsage();
     for (let round = 0; round < verdicts; round++) {
-      await redis.each(payers, (payer) => redis.score(payer));
+      await redis.forEachPayer(payers, (payer) => redis.score(payer));
       const orders = new Map(payers.map(({ name }) => [name, randomUUID()]));
       const orderOf = ({ name }: Payer) => orders.get(name) ?? '';
-      await redis.each(payers, (payer) => redis.verdict(payer, orderOf(payer)));
-      await redis.each(payers, (payer) => redis.outcome(payer, orderOf(payer)));
+      await redis.forEachPayer(payers, (payer) => redis.verdict(payer, orderOf(payer)));
+      await redis.forEachPayer(payers, (payer) => redis.outcome(payer, orderOf(payer)));
       redis.nowMs += (90 * DAY_MS) / verdicts;
     }
-    const used = usedBetween(before, await redis.usage(), clients);
+    const used = diffUsage(before, await redis.readUsage(), clients);
     redis.nowMs += 30 * DAY_MS;
-    await redis.sweep();
+    await redis.compactAbsentPayers();
     return { verdicts, clients, used, freed: await measureFreedByKind(redis, clients) };
   } finally {
     await redis.stop();

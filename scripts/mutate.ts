@@ -49,7 +49,7 @@ async function runMocha(cwd: string, args: readonly string[], more: NodeJS.Proce
 }
 
 /** Records which sources one test file runs, in its own process. */
-export async function recordedFor(root: string, test: string): Promise<Coverage[string]> {
+export async function recordTestCoverage(root: string, test: string): Promise<Coverage[string]> {
   const folder = temporaryDirectory();
   const exitCode = await runMocha(root, [test], { NODE_V8_COVERAGE: folder, NODE_COMPILE_CACHE: '' });
   if (exitCode !== 0)
@@ -91,7 +91,7 @@ function listCandidates(coverage: Coverage, { file }: Mutation, at: number): rea
  * Finds the test files that notice a mutation, and counts those that were tried. The tests that run the fewest source
  * files are tried first, and no more are tried when one notices.
  */
-export async function noticing(root: string, coverage: Coverage, mutation: Mutation) {
+export async function findNoticingTests(root: string, coverage: Coverage, mutation: Mutation) {
   const { file, from, to } = mutation;
   const path = join(root, file);
   const text = fs.readFileSync(path, 'utf8');
@@ -139,7 +139,7 @@ async function recordCoverage(root: string, isPart: boolean): Promise<Coverage> 
   const left = filesOf('short').values();
   const work = async () => {
     for (const test of left) {
-      coverage[test] = await recordedFor(root, test);
+      coverage[test] = await recordTestCoverage(root, test);
       process.stderr.write(`recorded the coverage of ${Object.keys(coverage).length} test files\n`);
     }
   };
@@ -162,7 +162,7 @@ async function run(path = ''): Promise<void> {
   const coverage = await recordCoverage(root, path !== '');
   const unnoticed: string[] = [];
   for (const mutation of chosen) {
-    const { tried, by } = await noticing(root, coverage, mutation);
+    const { tried, by } = await findNoticingTests(root, coverage, mutation);
     if (by.length === 0) unnoticed.push(`${mutation.file}: ${mutation.breaks}`);
     console.log(`${by.length} of ${tried} test files notice that this is broken in ${mutation.file}:`);
     console.log(`  ${mutation.breaks}${by.map((test) => `\n    ${test}`).join('')}`);

@@ -8,8 +8,8 @@ import { createProgressBar } from '#workbench/commands/print.ts';
 import { UnexpectedAnswer } from './replay/driver.ts';
 import { InputError } from './replay/recorded-payments.ts';
 import { replay } from './replay/replay.ts';
-import { report } from './replay/report.ts';
-import { summarize } from './replay/summary.ts';
+import { formatReplayReport } from './replay/report.ts';
+import { summarizeReplay } from './replay/summary.ts';
 
 /** A person ended the replay. The exit code is 128 plus the signal's number, as a shell expects. */
 class Interrupted extends Error {
@@ -91,8 +91,8 @@ async function run(path: string, options: Options): Promise<void> {
     onProgress: progress.show,
   };
   const replayed = await replay(path, settings).finally(() => progress.stop());
-  const summary = summarize(replayed);
-  console.log(json === true ? JSON.stringify(summary) : report(path, replayed, summary));
+  const summary = summarizeReplay(replayed);
+  console.log(json === true ? JSON.stringify(summary) : formatReplayReport(path, replayed, summary));
   const { badLines } = replayed;
   if (badLines.length === 0) return;
   for (const line of badLines.slice(0, BAD_LINES_SHOWN)) console.error(line);

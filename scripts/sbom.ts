@@ -46,7 +46,7 @@ export interface Component {
  * Lists the packages that run in production. They are chosen here, because `npm sbom --omit dev` also leaves out
  * packages that both production and tests use.
  */
-export function sbomOfLockfile(): Sbom {
+export function readProductionSbom(): Sbom {
   const args = [
     'sbom',
     '--offline',
@@ -86,7 +86,7 @@ function pickProduction(whole: Sbom): Sbom {
 }
 
 /** Returns a line for people for each package without a reviewed licence. */
-export function unknownLicenses({ components }: Pick<Sbom, 'components'>): readonly string[] {
+export function listUnreviewedLicenses({ components }: Pick<Sbom, 'components'>): readonly string[] {
   return components.flatMap(({ name, version, licenses = [] }) => {
     const ids = licenses.map(({ license }) => license?.id ?? 'one without an SPDX id');
     if (ids.length === 0)
@@ -99,9 +99,9 @@ export function unknownLicenses({ components }: Pick<Sbom, 'components'>): reado
 }
 
 if (import.meta.main) {
-  const sbom = sbomOfLockfile();
+  const sbom = readProductionSbom();
   console.log(JSON.stringify(sbom, null, 2));
-  const unknown = unknownLicenses(sbom);
+  const unknown = listUnreviewedLicenses(sbom);
   for (const line of unknown) console.error(line);
   if (unknown.length > 0) process.exitCode = 1;
 }

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { freePort } from '../test/servers/free-port.ts';
-import { type Look, launchBrowser, openConsole, signIn } from './screenshots/browser.ts';
+import { type DisplaySettings, launchBrowser, openConsole, signIn } from './screenshots/browser.ts';
 
 const FOLDER = join(import.meta.dirname, 'screenshots', 'pictures');
 
@@ -16,7 +16,7 @@ const BYTES_MAX = 160_000;
 
 const WEBP_QUALITY = 72;
 
-const LOOK: Look = { width: 1280, height: 800, scale: 2, colorScheme: 'light' };
+const LOOK: DisplaySettings = { width: 1280, height: 800, scale: 2, colorScheme: 'light' };
 
 interface Picture {
   /** The person whose console is shown. */

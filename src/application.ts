@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { AccessKeys } from './checkout/access/access-keys.ts';
-import type { PlatformKeyRef } from './checkout/access/admitted-keys.ts';
+import type { PlatformKeyRef } from './checkout/access/keys-seen-live.ts';
 import { type CallerApiParts, createCallerApi } from './checkout/caller/caller-api.ts';
 import { readCertificateEndMs } from './checkout/http/server/certificate.ts';
 import {
@@ -20,33 +20,33 @@ import { WorkLimit } from './checkout/http/server/work-limit.ts';
 import type { ListNode } from './checkout/lists/list-node.ts';
 import { Metrics } from './checkout/metrics/metrics.ts';
 import type { OwnNodeReport } from './checkout/rollout/fleet.ts';
-import type { ArchiveWatch } from './history/archive/read/archive-watch.ts';
+import type { ArchiveFigures } from './history/archive/read/archive-figures.ts';
 import type { Shipping } from './history/archive/ship/start-shipping.ts';
-import { AuditEnd } from './workbench/access/audit-end.ts';
-import { type CompositionParts, composeParts, reportTrouble } from './workbench/composition.ts';
+import { AuditEndWriter } from './workbench/access/audit-end-writer.ts';
+import { type CompositionInputs, composeParts, createTroubleLogger } from './workbench/composition.ts';
 import {
-  showBuild,
-  watchArchive,
-  watchCertificates,
-  watchKeys,
-  watchLists,
-  watchReporting,
-  watchRollout,
-  watchShipping,
-  watchStore,
+  addArchiveGauges,
+  addBuildGauge,
+  addCertificateGauge,
+  addListGauges,
+  addLostKeysGauge,
+  addReportingGauges,
+  addRolloutGauges,
+  addShippingGauges,
+  addStoreGauges,
 } from './workbench/monitoring/node-gauges.ts';
 import { createDocumentRoutes, prepareDocument } from './workbench/openapi/docs.ts';
 import type { Erasure } from './workbench/payers/erasure.ts';
 import { createCallerDocument } from './workbench/platform/caller-document.ts';
-import type { Readiness, RolloutHandles } from './workbench/platform/parts.ts';
+import type { ReadinessCheck, RolloutAndRules } from './workbench/platform/parts.ts';
 import { createPlatformApi } from './workbench/platform/platform-api.ts';
 import { retryWhileStoreIsLate } from './workbench/upkeep/store-start.ts';
-import { isServing, listHealthProblems, StoreWatch } from './workbench/upkeep/store-watch.ts';
+import { isFitToServe, listHealthProblems, StoreWatch } from './workbench/upkeep/store-watch.ts';
 
-export interface ApplicationParts extends CompositionParts {
-  readonly rollout: (RolloutHandles & { readonly report: () => OwnNodeReport }) | null;
+export interface ApplicationParts extends CompositionInputs {
+  readonly rollout: (RolloutAndRules & { readonly report: () => OwnNodeReport }) | null;
   /** The watch over the archive, for the metrics. Null if there is no archive. */
-  readonly archiveWatch?: ArchiveWatch | null;
+  readonly archiveWatch?: ArchiveFigures | null;
   /** The shipping of this node's journal, for the metrics. Missing if this node does not ship. */
   readonly shipping?: Shipping | null;
   readonly platform: ListenAddress;
@@ -86,14 +86,14 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const watch = createStoreWatch(parts);
   const composed = composeParts(parts, addNodeGauges(parts, new Metrics(), watch));
   const { keys, audit, lists, reporting, erasure, feed, metrics } = composed;
-  watchKeys(metrics.registry, () => keys.lost());
+  addLostKeysGauge(metrics.registry, () => keys.listLost());
   await startLists(lists, parts.log);
-  watchLists(metrics.registry, () => lists.report());
+  addListGauges(metrics.registry, () => lists.report());
   const hasStaleLists = () => lists.report().isStale;
   reporting.start();
-  watchReporting(metrics.registry, () => reporting.known());
+  addReportingGauges(metrics.registry, () => reporting.known());
   await repeatErasures(erasure, parts.log);
-  const auditEnd = new AuditEnd({
+  const auditEnd = new AuditEndWriter({
     auditLog: store.auditLog,
     clock,
     onTold: (known) =>
@@ -102,23 +102,23 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
         'newest entry of the audit; keep it elsewhere, and pass it to "audit verify --known"',
       ),
     onTrouble: (error) =>
-      reportTrouble(parts.log)(
+      createTroubleLogger(parts.log)(
         'the newest entry of the audit could not be read, so the log does not name it',
         error,
       ),
   });
-  const hourly = setInterval(() => auditEnd.look(), AUDIT_END_LOOK_EVERY_MS).unref();
+  const hourly = setInterval(() => auditEnd.writeIfDue(), AUDIT_END_LOOK_EVERY_MS).unref();
   let draining = false;
-  const readiness: Readiness = async () => {
+  const readiness: ReadinessCheck = async () => {
     if (draining) return { ready: false, why: 'the service is shutting down' };
-    const health = await watch.health();
+    const health = await watch.checkHealth();
     const texts = [
       ...listHealthProblems(health),
-      ...keys.lost().map(explainLostKey),
+      ...keys.listLost().map(explainLostKey),
       ...listRolloutTexts(parts.rollout?.report().trouble ?? null),
       ...(hasStaleLists() ? [STALE_LISTS] : []),
     ];
-    return { ready: isServing(health), why: texts.join(' ') };
+    return { ready: isFitToServe(health), why: texts.join(' ') };
   };
   const isDraining = () => draining;
   const shared = { ...parts, ...composed };
@@ -160,7 +160,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
         ),
       );
     clearInterval(hourly);
-    await auditEnd.tell();
+    await auditEnd.write();
   };
   return { keys, ...urls, hasStaleLists, drain };
 }
@@ -176,7 +176,7 @@ function createCallerListener(
   return createListener(
     caller,
     shedOverload(workLimit, api.metrics, basePath, answer, ({ headersDistinct }) =>
-      api.keys.findPlatform(headersDistinct['x-ka-access-key']?.[0] ?? ''),
+      api.keys.findCachedPlatform(headersDistinct['x-ka-access-key']?.[0] ?? ''),
     ),
     { requestMs: REQUEST_TIMEOUT_MS, unreadMs: UNREAD_TIMEOUT_MS },
     isDraining,
@@ -244,7 +244,7 @@ function createStoreWatch({ store, log }: ApplicationParts): StoreWatch {
 
 /** Starts the copy of the shared lists. From then on the copy follows the store. */
 async function startLists(lists: ListNode, log: Logger): Promise<void> {
-  const onTrouble = reportTrouble(log);
+  const onTrouble = createTroubleLogger(log);
   await retryWhileStoreIsLate(
     () => lists.start(),
     (error) => onTrouble('the shared lists could not be loaded from the store yet', error),
@@ -257,16 +257,19 @@ function addNodeGauges(
   metrics: Metrics,
   watch: StoreWatch,
 ) {
-  showBuild(metrics.registry);
-  if (rollout !== null) watchRollout(metrics.registry, rollout.report);
-  if (archiveWatch !== null) watchArchive(metrics.registry, archiveWatch);
-  if (shipping !== null) watchShipping(metrics.registry, shipping.report);
+  addBuildGauge(metrics.registry);
+  if (rollout !== null) addRolloutGauges(metrics.registry, rollout.report);
+  if (archiveWatch !== null) addArchiveGauges(metrics.registry, archiveWatch);
+  if (shipping !== null) addShippingGauges(metrics.registry, shipping.report);
   const certificateOf =
     ({ tls }: ListenAddress) =>
     () =>
       tls === undefined ? null : readCertificateEndMs(tls);
-  watchCertificates(metrics.registry, { caller: certificateOf(caller), platform: certificateOf(platform) });
-  watchStore(metrics.registry, () => ({ health: watch.known, clockOffsetMs: store.clockOffsetMs() }));
+  addCertificateGauge(metrics.registry, { caller: certificateOf(caller), platform: certificateOf(platform) });
+  addStoreGauges(metrics.registry, () => ({
+    health: watch.lastHealth,
+    clockOffsetMs: store.clockOffsetMs(),
+  }));
   return metrics;
 }
 

@@ -15,7 +15,7 @@ import type { S3Place } from './history/archive/s3/bucket.ts';
 import { parseRedisUrl, type RedisSecurity } from './state/redis/connection/url.ts';
 import { RETENTION } from './state/retention.ts';
 import type { ProviderSettings } from './workbench/access/identity-provider.ts';
-import { parseRoles, type RoleGrant } from './workbench/access/roles.ts';
+import { parseRoleGrantItems, type RoleGrant } from './workbench/access/roles.ts';
 
 /** All settings, checked. */
 export interface Config {
@@ -145,7 +145,7 @@ function readCertificateFiles(env: Environment, certificate: Setting, key: Setti
 }
 
 /** Parses a place in S3, written as in ARCHIVE_DIR. It may be the place of a backup or of another installation. */
-export function readS3Place(given: string): S3Place | null {
+export function parseS3Place(given: string): S3Place | null {
   return readArchive({ ...process.env, ARCHIVE_DIR: given }, '').archiveS3;
 }
 
@@ -360,7 +360,7 @@ function parseIssuerUrl(text: string): URL {
 }
 
 function parseRoleGrants(text: string): readonly RoleGrant[] {
-  const grants = parseRoles(text);
+  const grants = parseRoleGrantItems(text);
   if (typeof grants !== 'string') return grants;
   throw new ConfigError(`OIDC_ROLES ${grants}`);
 }
@@ -420,7 +420,7 @@ export function getSignalSecret({ signalSecret, dataDir }: Pick<Config, 'signalS
 }
 
 /** Lists the secrets that exist: the present one, and then the previous one. No secret is made. */
-export function findSignalSecrets({
+export function listSignalSecrets({
   signalSecret,
   signalSecretPrevious,
   dataDir,

@@ -7,13 +7,13 @@ import { Fleet } from './checkout/rollout/fleet.ts';
 import { NoUsableRuleSet } from './checkout/rollout/loaded-rules.ts';
 import type { Rollout } from './checkout/rollout/rollout.ts';
 import { RolloutNode } from './checkout/rollout/rollout-node.ts';
-import { type Config, findSignalSecrets, getSignalSecret } from './config.ts';
+import { type Config, getSignalSecret, listSignalSecrets } from './config.ts';
 import type { AttributeHmacs } from './decision/payer/attribute-hmacs.ts';
 import { toPlatformName } from './decision/payer/client-key.ts';
 import { createAttributeHmacs } from './decision/pseudonym.ts';
+import { ArchiveFigures } from './history/archive/read/archive-figures.ts';
 import { ArchiveReader } from './history/archive/read/archive-reader.ts';
-import { ArchiveWatch } from './history/archive/read/archive-watch.ts';
-import { followArchive, openArchive, openStoreWithSalt } from './history/archive/s3/open-archive.ts';
+import { followArchive, openArchive, openStoreWithArchivedSalt } from './history/archive/s3/open-archive.ts';
 import { type Shipping, startShipping } from './history/archive/ship/start-shipping.ts';
 import { createStoreClock } from './state/clock-offset.ts';
 import { explainConnectionFailure } from './state/connection-failure.ts';
@@ -23,10 +23,10 @@ import { explainUnusableRulesDir } from './state/rule-folders/rules-dir.ts';
 import type { Store } from './state/store.ts';
 import { StoreUnavailable } from './state/store-errors.ts';
 import { Audit } from './workbench/access/audit.ts';
-import { reportTrouble } from './workbench/composition.ts';
+import { createTroubleLogger } from './workbench/composition.ts';
 import { EvidenceDesk } from './workbench/evidence/evidence-desk.ts';
 import { ErasureLedger } from './workbench/payers/erasure.ts';
-import { ClientSweep } from './workbench/upkeep/client-sweep.ts';
+import { ClientCompactor } from './workbench/upkeep/client-compactor.ts';
 import { ConnectionErrors } from './workbench/upkeep/connection-errors.ts';
 import { agreeOnSecret } from './workbench/upkeep/signal-secret.ts';
 import { retryWhileStoreIsLate } from './workbench/upkeep/store-start.ts';
@@ -58,7 +58,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
       log.warn({ store: message }, 'waiting for the store before the service starts'),
     );
   const store = await patiently(() =>
-    openStoreWithSalt(config, createConnectionErrorListener(log), (error) => endProcess(error, log)),
+    openStoreWithArchivedSalt(config, createConnectionErrorListener(log), (error) => endProcess(error, log)),
   );
   try {
     // These checks come first, so that a refused start leaves nothing in the store: no first rollout with a version
@@ -77,7 +77,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     const past = archive === null ? null : new ArchiveReader(archive, store);
     const shipping = archive === null ? null : startShippingTo(config, { store, archive, clock }, log);
     const stopFollowing = archive === null ? () => {} : followArchive(archive);
-    const attributeHmacs = createAttributeHmacs(findSignalSecrets(withSecret));
+    const attributeHmacs = createAttributeHmacs(listSignalSecrets(withSecret));
     const node = await patiently(() => startNode(config, attributeHmacs, store, clock, log));
     const application = await startApplication({
       ...withSecret,
@@ -86,7 +86,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
       erasureLedger,
       store,
       archive: past,
-      archiveWatch: archive === null ? null : new ArchiveWatch(archive, store, clock),
+      archiveWatch: archive === null ? null : new ArchiveFigures(archive, store, clock),
       evidence: createEvidenceDesk(withSecret, past, store, clock, log),
       shipping,
       ruleSource: node,
@@ -103,7 +103,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     log.info(describeRollout(node.rollout), FOLLOWING);
     const onTrouble = (err: unknown) =>
       log.warn({ err }, 'the stored states of absent payers could not be shortened; the service tries again');
-    const sweep = new ClientSweep({ store, clock, onTrouble });
+    const sweep = new ClientCompactor({ store, clock, onTrouble });
     stopOnSignal({ config, application, node, sweep, store, shipping, stopFollowing, log });
     const { callerUrl, platformUrl } = application;
     const { version, digest } = node.active;
@@ -112,7 +112,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     );
     sweep.start();
     // The event loop is watched only from now on, because the long work of the start is over.
-    watchEventLoop(reportTrouble(log));
+    watchEventLoop(createTroubleLogger(log));
     warnAboutSettings(config, log);
     await greetNewcomer(application, config, store, clock, log).catch((error: unknown) => {
       // Callers are served by now, and a store that is slow for a moment is no reason to stop.
@@ -132,13 +132,13 @@ export async function serve(config: Config, log: Logger): Promise<void> {
 function createConnectionErrorListener(log: Logger): (error: Error) => void {
   const errors = new ConnectionErrors();
   const lookAgain = () => {
-    const { text, ...news } = errors.recovered(performance.now()) ?? { text: null };
+    const { text, ...news } = errors.findRecovery(performance.now()) ?? { text: null };
     if (text !== null) log.warn(news, text);
   };
   setInterval(lookAgain, 1000).unref();
   return (error) => {
     log.debug({ err: error }, 'store connection');
-    const { text, ...news } = errors.failed(performance.now()) ?? { text: null };
+    const { text, ...news } = errors.noteError(performance.now()) ?? { text: null };
     if (text !== null) log.warn({ store: explainConnectionFailure(error), ...news }, text);
   };
 }
@@ -175,7 +175,7 @@ function createEvidenceDesk(
   log: Logger,
 ): EvidenceDesk {
   const settings = { rulesDir, signalSecret, signalSecretPrevious, roles: provider?.roles ?? [] };
-  return new EvidenceDesk({ past, ...settings, store, clock, onTrouble: reportTrouble(log) });
+  return new EvidenceDesk({ past, ...settings, store, clock, onTrouble: createTroubleLogger(log) });
 }
 
 function startNode(
@@ -192,7 +192,7 @@ function startNode(
     attributeHmacs,
     firstVersion: ruleVersion,
     clock,
-    onTrouble: reportTrouble(log),
+    onTrouble: createTroubleLogger(log),
     onFollow: (rollout) => log.info(describeRollout(rollout), FOLLOWING),
   });
 }
@@ -312,7 +312,7 @@ interface Serving {
   readonly application: Application;
   readonly stopFollowing: () => void;
   readonly node: RolloutNode;
-  readonly sweep: ClientSweep;
+  readonly sweep: ClientCompactor;
   readonly store: Store;
   readonly shipping: Shipping | null;
   readonly log: Logger;

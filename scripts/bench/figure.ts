@@ -1,6 +1,6 @@
 import { formatTable } from '#workbench/commands/print.ts';
 
-export type Target = { readonly atMost: number } | { readonly atLeast: number };
+export type FigureTarget = { readonly atMost: number } | { readonly atLeast: number };
 
 /** One measured number. */
 export interface Figure {
@@ -10,7 +10,7 @@ export interface Figure {
   readonly value: number;
   /** The unit of the value. `x` means a ratio. */
   readonly unit: string;
-  readonly target: Target | null;
+  readonly target: FigureTarget | null;
   /** The values of several runs, whose median is `value`. Absent after a single run. */
   readonly runs?: readonly number[];
   /** True when the part threw before its end. */
@@ -18,8 +18,8 @@ export interface Figure {
 }
 
 /** Returns a function that creates the figures of one part. */
-export function figuresOf(part: string) {
-  return (name: string, value: number, unit: string, target: Target | null = null): Figure => ({
+export function createFigureMaker(part: string) {
+  return (name: string, value: number, unit: string, target: FigureTarget | null = null): Figure => ({
     part,
     name,
     value,
@@ -29,7 +29,7 @@ export function figuresOf(part: string) {
 }
 
 /** Creates a figure for a part that threw, so that its missing figures are noticed. */
-export function notMeasured(part: string, error: unknown): Figure {
+export function createFailedFigure(part: string, error: unknown): Figure {
   const [why] = String(error).split('\n');
   return {
     part,
@@ -51,14 +51,14 @@ export function judge({ value, target, failed }: Pick<Figure, 'value' | 'target'
 }
 
 /** Returns the ratios first and then the other figures, each in the order of measuring. */
-export function ratiosFirst(figures: readonly Figure[]): readonly Figure[] {
+export function sortRatiosFirst(figures: readonly Figure[]): readonly Figure[] {
   return [...figures.filter(({ unit }) => unit === 'x'), ...figures.filter(({ unit }) => unit !== 'x')];
 }
 
 /**
  * Returns the median. For an even number of values it is the mean of the two middle values. Without values it is NaN.
  */
-export function median(values: readonly number[]): number {
+export function computeMedian(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
   const upper = sorted[middle] ?? Number.NaN;
@@ -70,8 +70,8 @@ export function median(values: readonly number[]): number {
  * Returns the median over rounds of `a` divided by `b`. The division is made in each round, because both measurements
  * of a round met the same conditions on the machine.
  */
-export function medianRatio(a: readonly number[], b: readonly number[]): number {
-  return median(a.flatMap((value, round) => (b[round] === undefined ? [] : [value / b[round]])));
+export function computeMedianRatio(a: readonly number[], b: readonly number[]): number {
+  return computeMedian(a.flatMap((value, round) => (b[round] === undefined ? [] : [value / b[round]])));
 }
 
 /**
@@ -84,7 +84,7 @@ export function joinRuns(runs: readonly (readonly Figure[])[]): readonly Figure[
   const named = runs.flat().filter((figure, at, all) => all.findIndex((one) => isSame(one, figure)) === at);
   return named.map((figure) => {
     const values = runs.flatMap((figures) => figures.find((other) => isSame(other, figure))?.value ?? []);
-    return { ...figure, value: median(values), runs: values };
+    return { ...figure, value: computeMedian(values), runs: values };
   });
 }
 
@@ -97,8 +97,8 @@ const HEADINGS = ['part', 'figure', 'measured', '', 'target', ''] as const;
 /**
  * Formats all figures as one aligned table, ratios first. For several runs it adds the lowest and the highest value.
  */
-export function figureTable(figures: readonly Figure[]): string {
-  const sorted = ratiosFirst(figures);
+export function formatFigureTable(figures: readonly Figure[]): string {
+  const sorted = sortRatiosFirst(figures);
   if (sorted.every(({ runs }) => runs === undefined))
     return formatTable(HEADINGS, sorted.map(row), { right: [2, 4] });
   const rows = sorted.map((figure) => [...row(figure), formatSpread(figure)]);
@@ -122,6 +122,6 @@ function row(figure: Figure): string[] {
   return [part, name, formatNumber(value), unit, target === null ? '' : formatTarget(target), judge(figure)];
 }
 
-export function formatTarget(target: Target): string {
+export function formatTarget(target: FigureTarget): string {
   return 'atMost' in target ? `<= ${formatNumber(target.atMost)}` : `>= ${formatNumber(target.atLeast)}`;
 }

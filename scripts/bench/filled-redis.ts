@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { Metrics } from '#checkout/metrics/metrics.ts';
-import { createFixedRules } from '#checkout/rollout/loaded-rules.ts';
+import { createFixedRuleSource } from '#checkout/rollout/loaded-rules.ts';
 import { ScoringService } from '#checkout/scoring/scoring.ts';
 import { createPseudonymizer } from '#decision/pseudonym.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import type { Store } from '#state/store.ts';
-import { ClientSweep } from '#workbench/upkeep/client-sweep.ts';
+import { ClientCompactor } from '#workbench/upkeep/client-compactor.ts';
 import { type RedisServers, startStandalone } from '../../test/servers/redis.ts';
 import { command } from '../../test/servers/redis-command.ts';
 import { APPEND_ONLY } from '../../test/servers/redis-process.ts';
 import { currentRules } from '../../test/service/current-rules.ts';
 import { scoreBody, verdictBody } from '../../test/service/request-bodies.ts';
-import { PLATFORM } from './sample.ts';
+import { BENCH_PLATFORM } from './sample.ts';
 
 const AT_ONCE = 16;
 const PATIENCE_MS = 10_000;
@@ -37,7 +37,7 @@ const JOURNAL_BYTES = `
   return bytes`;
 
 /** Returns the difference of each member, divided by `share`. */
-export function usedBetween(before: RedisUsage, after: RedisUsage, share = 1): RedisUsage {
+export function diffUsage(before: RedisUsage, after: RedisUsage, share = 1): RedisUsage {
   const used = (what: keyof RedisUsage) => (after[what] - before[what]) / share;
   return {
     bytes: used('bytes'),
@@ -56,7 +56,7 @@ export interface Payer {
 }
 
 // The options of a server with an append-only file. A rewrite would shorten the file while its bytes are counted.
-export const LOGGED = [...APPEND_ONLY, '--auto-aof-rewrite-percentage', '0'];
+export const LOGGED_SERVER_OPTIONS = [...APPEND_ONLY, '--auto-aof-rewrite-percentage', '0'];
 
 /** A redis-server, and a service in this process that fills it. */
 export class FilledRedis {
@@ -79,13 +79,13 @@ export class FilledRedis {
     };
   }
 
-  static async start(options: readonly string[] = LOGGED): Promise<FilledRedis> {
+  static async start(options: readonly string[] = LOGGED_SERVER_OPTIONS): Promise<FilledRedis> {
     const redis = await startStandalone(options);
     const store = await openRedisStore(redis.url, () => {}, { commandTimeoutMs: PATIENCE_MS });
     const service = (clock: () => number) =>
       new ScoringService({
         store,
-        ruleSource: createFixedRules(currentRules()),
+        ruleSource: createFixedRuleSource(currentRules()),
         clock,
         pseudonym: createPseudonymizer('a secret that only this measure knows'),
         metrics: new Metrics(),
@@ -97,7 +97,7 @@ export class FilledRedis {
     const fingerprint = `fingerprint-${number}`;
     const ip = `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
     const body = scoreBody({ clientIdKey: name, fingerprint, ip, userAgent: 'Mozilla/5.0' });
-    return this.#service.score(PLATFORM, body);
+    return this.#service.score(BENCH_PLATFORM, body);
   }
 
   verdict(
@@ -106,16 +106,16 @@ export class FilledRedis {
     idempotencyKey: string | null = randomUUID(),
   ): Promise<unknown> {
     const body = verdictBody({ clientIdKey: name, orderRef });
-    return this.#service.verdict(PLATFORM, body, { requestId: randomUUID(), idempotencyKey });
+    return this.#service.verdict(BENCH_PLATFORM, body, { requestId: randomUUID(), idempotencyKey });
   }
 
   outcome({ name }: Payer, orderRef: string): Promise<unknown> {
     const paid = { clientIdKey: name, orderRef, outcome: 'PAID', cause: null } as const;
-    return this.#service.outcome(PLATFORM, { ...paid, occurredAt: null });
+    return this.#service.outcome(BENCH_PLATFORM, { ...paid, occurredAt: null });
   }
 
   /** Does work for each payer, several at a time like a busy service. */
-  async each(payers: readonly Payer[], work: (payer: Payer) => Promise<unknown>): Promise<void> {
+  async forEachPayer(payers: readonly Payer[], work: (payer: Payer) => Promise<unknown>): Promise<void> {
     const left = payers.values();
     await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {
@@ -125,15 +125,15 @@ export class FilledRedis {
   }
 
   /** Compacts the states of payers who stay away, as a node does daily. */
-  async sweep(): Promise<void> {
+  async compactAbsentPayers(): Promise<void> {
     const onTrouble = (error: unknown) => {
       throw error;
     };
-    await new ClientSweep({ store: this.store, clock: () => this.nowMs, onTrouble }).run();
+    await new ClientCompactor({ store: this.store, clock: () => this.nowMs, onTrouble }).run();
   }
 
-  async usage(): Promise<RedisUsage> {
-    const { figure, cpuMicros } = await redisInfo(this.port);
+  async readUsage(): Promise<RedisUsage> {
+    const { figure, cpuMicros } = await readRedisInfo(this.port);
     return {
       bytes: figure('used_memory') - figure('mem_aof_buffer') - figure('mem_clients_normal'),
       journalBytes: Number(await command(this.port, ['EVAL', JOURNAL_BYTES, '0'])),
@@ -151,12 +151,12 @@ export class FilledRedis {
 }
 
 /** Creates payers named by random UUIDs. */
-export function payersNamed(count: number): readonly Payer[] {
+export function createPayers(count: number): readonly Payer[] {
   return Array.from({ length: count }, (_, number) => ({ name: randomUUID(), number }));
 }
 
 /** Reads a section of a Redis server's INFO. */
-export async function redisInfo(port: number, section = 'everything') {
+export async function readRedisInfo(port: number, section = 'everything') {
   const info = String(await command(port, ['INFO', section]));
   /** Returns NaN when the section has no such figure. */
   const figure = (name: string) => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1]);

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 /**
  * What a load asks for: verdicts alone, or alternately a score with a device and a verdict under an Idempotency-Key.
  */
-export type Asks = 'verdict' | 'pair';
+export type LoadKind = 'verdict' | 'pair';
 
 interface LoadPlan {
   readonly url: string;
@@ -20,7 +20,7 @@ interface LoadPlan {
   /** The requests a second over all connections. Null means as fast as answers come. */
   readonly rate: number | null;
   /** The default is 'verdict'. A score and the verdict of the same client count as two requests. */
-  readonly asks?: Asks;
+  readonly asks?: LoadKind;
 }
 
 export interface LoadResult {
@@ -56,7 +56,7 @@ export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
   writeFileSync(script, createWrkScript(plan, `${process.pid}-${plans}`));
   const args = ['-t1', `-c${plan.connections}`, `-d${plan.seconds}s`, '-s', script];
   const { stdout } = await run('wrk', [...args, plan.url]);
-  return parseWrk(stdout);
+  return parseWrkOutput(stdout);
 }
 
 function createWrkScript(plan: LoadPlan, prefix: string): string {
@@ -92,7 +92,7 @@ end
 }
 
 /** Parses the line that the script prints at its end. The times in the line are in us. */
-export function parseWrk(output: string): LoadResult {
+export function parseWrkOutput(output: string): LoadResult {
   const [, numbers] = /^RESULT ([\d ]+)$/m.exec(output) ?? [];
   if (numbers === undefined) throw new Error(`wrk printed no result:\n${output}`);
   const [requests = 0, micros = 0, p50 = 0, p99 = 0, failures = 0] = numbers.split(' ').map(Number);
@@ -116,7 +116,7 @@ interface Machine {
   readonly date: string;
 }
 
-export function thisMachine(): Machine {
+export function readMachine(): Machine {
   const printed = spawnSync('redis-server', ['--version'], { encoding: 'utf8' }).stdout ?? '';
   return {
     cpu: cpus()[0]?.model ?? 'unknown',

@@ -4,14 +4,14 @@ import { decideScore, decideVerdict } from '#decision/decide.ts';
 import { DeviceSightings } from '#decision/device-sightings.ts';
 import { recordOutcome } from '#decision/payer/changes.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
-import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
-import { listKnownHints } from '#decision/payer/hints.ts';
-import { findSightingMarks, toPaymentNote } from '#decision/payer/sighting-marks.ts';
+import { type ClientState, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
+import { summarizeKnownHints } from '#decision/payer/hints.ts';
+import { getSightingMarks, toPaymentNote } from '#decision/payer/sighting-marks.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { JournalEntry } from '#state/journal.ts';
 import { clientKey } from '../../test/decision/payer/client-keys.ts';
 import { SeededRandom } from '../../test/simulation/seeded-random.ts';
-import { PLATFORM } from './sample.ts';
+import { BENCH_PLATFORM } from './sample.ts';
 
 /** The number of payers at a time. A payer who is done is replaced by a new one. */
 const PAYERS = 2000;
@@ -70,11 +70,11 @@ export class MadeUpHistory {
   #newPayer(): Payer {
     const shared = this.#random.chance(0.1) ? String(this.#random.whole(0, 50)) : randomUUID();
     return {
-      client: clientKey(PLATFORM, randomUUID()),
+      client: clientKey(BENCH_PLATFORM, randomUUID()),
       fingerprint: shared,
       ip: shared,
       paysShare: this.#random.pick([0, 0.7, 0.9, 1]),
-      state: UNKNOWN_CLIENT,
+      state: UNKNOWN_CLIENT_STATE,
       owed: null,
     };
   }
@@ -125,11 +125,17 @@ export class MadeUpHistory {
   }
 
   #standing({ client, state }: Payer) {
-    const hints = listKnownHints(state.hints, this.#now);
-    const marks = findSightingMarks(state, this.#now);
-    this.#devices.record(client.clientIdKey, hints, this.#now, marks);
+    const hints = summarizeKnownHints(state.hints, this.#now);
+    const marks = getSightingMarks(state, this.#now);
+    this.#devices.recordDevices(client.clientIdKey, hints, this.#now, marks);
     const { sharing } = this.#rules;
-    const sightings = this.#devices.sightings(client.clientIdKey, hints, sharing, this.#now, marks);
+    const sightings = this.#devices.countClientsOnDevices(
+      client.clientIdKey,
+      hints,
+      sharing,
+      this.#now,
+      marks,
+    );
     return { client, state, sightings, now: this.#now };
   }
 

@@ -31,7 +31,7 @@ const OPEN_SERVICE = {
 };
 
 /** Starts a script that prints `callers <url>,` when it listens. The script's log is discarded. */
-export async function startMeasured(
+export async function startMeasuredProcess(
   script: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<MeasuredProcess> {

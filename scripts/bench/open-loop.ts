@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SeededRandom } from '../../test/simulation/seeded-random.ts';
 import { KeepAliveConnection } from '../chaos/traffic/keep-alive.ts';
-import { type Target, verdictRequest } from '../chaos/traffic/requests.ts';
+import { formatVerdictRequest, type ServiceAccess } from '../chaos/traffic/requests.ts';
 
 const ANSWER_LIMIT_MS = 10_000;
 
@@ -36,7 +36,7 @@ export function planArrivals(ratePerSecond: number, seconds: number): readonly n
  * stalls gets its requests all the same, and their latency is measured from when they were due.
  */
 export async function runOpenLoop(
-  target: Target,
+  target: ServiceAccess,
   arrivals: readonly number[],
   prefix: string,
 ): Promise<OpenLoopResult> {
@@ -53,7 +53,7 @@ export async function runOpenLoop(
     }
     latenessMs.push(performance.now() - dueMs);
     const request = { clientIdKey: `${prefix}-payer-${place}`, orderRef: `${prefix}-order-${place}` };
-    const answer = await connection.ask(verdictRequest(target, request, true), ANSWER_LIMIT_MS);
+    const answer = await connection.ask(formatVerdictRequest(target, request, true), ANSWER_LIMIT_MS);
     latenciesMs.push(performance.now() - dueMs);
     if (typeof answer === 'string' || answer.status !== 200) failures++;
     idle.push(connection);

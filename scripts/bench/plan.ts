@@ -1,5 +1,5 @@
 /** How much the full bench measures. */
-export const FULL = {
+export const FULL_EFFORT = {
   /** The rounds of each load that is compared with others, and the seconds of a load. */
   rounds: 5,
   seconds: 3,
@@ -26,9 +26,9 @@ export const FULL = {
   payers: 1000,
 };
 
-type Effort = { readonly [Measure in keyof typeof FULL]: number };
+type Effort = { readonly [Measure in keyof typeof FULL_EFFORT]: number };
 
-export const QUICK: Effort = {
+export const QUICK_EFFORT: Effort = {
   rounds: 2,
   seconds: 1,
   sampleMs: 20,
@@ -45,7 +45,7 @@ export const QUICK: Effort = {
   payers: 500,
 };
 
-export interface Plan extends Effort {
+export interface BenchPlan extends Effort {
   readonly dataDir: string;
   /** The folder in which archives are made. Those of an earlier run are used again. */
   readonly archivesDir: string;

@@ -1,5 +1,5 @@
 import { formatTable } from '#workbench/commands/print.ts';
-import { formatNumber, formatTarget, type Judgement, judge, type Target } from '../bench/figure.ts';
+import { type FigureTarget, formatNumber, formatTarget, type Judgement, judge } from '../bench/figure.ts';
 
 /** One measured number of a scenario, as a line of the table. */
 export interface Figure {
@@ -27,24 +27,24 @@ export function never(figure: string, seen: number): Figure {
   return atMost(figure, seen, 0);
 }
 
-function createFigure(figure: string, value: number, target: Target, unit: string): Figure {
+function createFigure(figure: string, value: number, target: FigureTarget, unit: string): Figure {
   const withUnit = (text: string) => `${text} ${unit}`.trimEnd();
   const seen = withUnit(formatNumber(value));
   return { figure, seen, target: withUnit(formatTarget(target)), judgement: judge({ value, target }) };
 }
 
 /** Formats how often each value occurs: `503: 2, no answer: 1`. */
-export function countsText(values: readonly unknown[]): string {
-  return [...countsOf(values)].map(([value, count]) => `${value}: ${count}`).join(', ');
+export function formatCounts(values: readonly unknown[]): string {
+  return [...countEach(values)].map(([value, count]) => `${value}: ${count}`).join(', ');
 }
 
 /** Counts how often each value occurs. */
-export function countsOf<T>(values: readonly T[]): ReadonlyMap<T, number> {
+export function countEach<T>(values: readonly T[]): ReadonlyMap<T, number> {
   return new Map([...Map.groupBy(values, (value) => value)].map(([value, all]) => [value, all.length]));
 }
 
 /** Puts a prefix before the names of figures that says what they are about. */
-export function of(what: string, figures: readonly Figure[]): readonly Figure[] {
+export function prefixFigures(what: string, figures: readonly Figure[]): readonly Figure[] {
   return figures.map((one) => ({ ...one, figure: `${what}: ${one.figure}` }));
 }
 
@@ -54,7 +54,7 @@ export function reported(figure: string, seen: string): Figure {
 }
 
 /** The figures of one scenario, and why it broke off, if it did. */
-export interface Outcome {
+export interface ScenarioResult {
   readonly scenario: string;
   readonly figures: readonly Figure[];
   /** Null when the scenario ran to its end. */
@@ -64,11 +64,11 @@ export interface Outcome {
 const TITLES: readonly string[] = ['scenario', 'figure', 'seen', 'target', ''];
 
 /** Formats the one table of a run. A scenario that broke off has a line with the judgement MISS. */
-export function outcomeTable(outcomes: readonly Outcome[]): string {
+export function formatResultTable(outcomes: readonly ScenarioResult[]): string {
   return formatTable(TITLES, outcomes.flatMap(formatRows));
 }
 
-function formatRows({ scenario, figures, trouble }: Outcome): readonly (readonly string[])[] {
+function formatRows({ scenario, figures, trouble }: ScenarioResult): readonly (readonly string[])[] {
   const rows = figures.map(({ figure, seen, target, judgement }) => [
     scenario,
     figure,
@@ -80,7 +80,7 @@ function formatRows({ scenario, figures, trouble }: Outcome): readonly (readonly
 }
 
 /** Tells whether every scenario ran to its end and every figure meets its target. */
-export function allPass(outcomes: readonly Outcome[]): boolean {
+export function allPass(outcomes: readonly ScenarioResult[]): boolean {
   return outcomes.every(
     ({ figures, trouble }) => trouble === null && figures.every(({ judgement }) => judgement !== 'MISS'),
   );

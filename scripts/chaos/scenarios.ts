@@ -1,5 +1,5 @@
 import { diskFull } from './accidents/disk-full.ts';
-import { fleet } from './accidents/fleet.ts';
+import { fleetFaults } from './accidents/fleet.ts';
 import { redisKills, serviceKills } from './accidents/kills.ts';
 import { refusedSyncs } from './accidents/refused-syncs.ts';
 import { reportsStop } from './accidents/reports-stop.ts';
@@ -14,7 +14,7 @@ export const scenarios: readonly Scenario[] = [
   serviceKills,
   refusedSyncs,
   redisKills,
-  fleet,
+  fleetFaults,
   overload,
   hostileTenant,
   rollingRestart,

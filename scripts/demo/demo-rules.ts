@@ -6,7 +6,7 @@ import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 const RULES = join(import.meta.dirname, '..', '..', 'rules');
 
 /** The version that decides when the demo begins. The other versions are made from it. */
-export const FIRST = 'p2.v10';
+export const FIRST_DEMO_VERSION = 'p2.v10';
 
 interface Edit {
   readonly file: string;
@@ -40,12 +40,16 @@ const VERSIONS: Readonly<Record<string, readonly Edit[]>> = {
 
 /** Writes the rule sets of the story, all of them released. */
 export function writeDemoRules(rulesDir: string): void {
-  cpSync(join(RULES, FIRST), join(rulesDir, FIRST), { recursive: true });
+  cpSync(join(RULES, FIRST_DEMO_VERSION), join(rulesDir, FIRST_DEMO_VERSION), { recursive: true });
   for (const [version, edits] of Object.entries(VERSIONS)) {
     const folder = join(rulesDir, version);
-    cpSync(join(RULES, FIRST), folder, { recursive: true });
+    cpSync(join(RULES, FIRST_DEMO_VERSION), folder, { recursive: true });
     rmSync(join(folder, 'release.json'));
-    const named = { file: 'ruleset.yaml', from: `ruleVersion: ${FIRST}`, to: `ruleVersion: ${version}` };
+    const named = {
+      file: 'ruleset.yaml',
+      from: `ruleVersion: ${FIRST_DEMO_VERSION}`,
+      to: `ruleVersion: ${version}`,
+    };
     for (const { file, from, to } of [named, ...edits]) {
       const path = join(folder, file);
       writeFileSync(path, readFileSync(path, 'utf8').replace(from, to));

@@ -9,20 +9,20 @@ import { ScoringService } from '#checkout/scoring/scoring.ts';
 import { type Config, getSignalSecret, readConfig } from '#config.ts';
 import { createHoldoutDraw } from '#decision/holdout.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
-import { createAttributeHmacs, createPseudonymizer, identifyNodeSecrets } from '#decision/pseudonym.ts';
+import { createAttributeHmacs, createPseudonymizer, deriveNodeSecretIds } from '#decision/pseudonym.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
-import { openStoreWithSalt } from '#history/archive/s3/open-archive.ts';
+import { openStoreWithArchivedSalt } from '#history/archive/s3/open-archive.ts';
 import { openShipper } from '#history/archive/ship/shipping.ts';
-import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
+import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
 import type { Store } from '#state/store.ts';
 import { ROLES } from '#workbench/access/roles.ts';
 import { ReportingWatch } from '#workbench/monitoring/reporting.ts';
 import { Chance } from '../example-data/chance.ts';
-import { FIRST, writeDemoRules } from './demo-rules.ts';
-import { Payers } from './payers.ts';
+import { FIRST_DEMO_VERSION, writeDemoRules } from './demo-rules.ts';
+import { PayerMaker } from './payers.ts';
 import { Schedule } from './schedule.ts';
 import { Shop } from './shop.ts';
-import { DAY_MS, DAYS, planVisits, RING_DEVICE, stateOfShop } from './story.ts';
+import { createShopConditions, DAY_MS, DEMO_DAYS, planVisits, RING_DEVICE } from './story.ts';
 
 const DEMO = toPlatformName('demo');
 
@@ -52,20 +52,20 @@ const PEOPLE = {
   >
 >;
 
-export type Person = keyof typeof PEOPLE;
+export type DemoPerson = keyof typeof PEOPLE;
 
 /** One key for each of the four people. */
-export type DemoKeys = Readonly<Record<Person, string>>;
+export type DemoKeys = Readonly<Record<DemoPerson, string>>;
 
 /** Returns the settings with which the demo is served afterwards. */
-export function demoConfig(folder: string, given: NodeJS.ProcessEnv): Config {
+export function readDemoConfig(folder: string, given: NodeJS.ProcessEnv): Config {
   return readConfig({ ...given, DATA_DIR: join(folder, 'data'), RULES_DIR: join(folder, 'rules') });
 }
 
 /** Makes up four weeks of a shop. Returns a key for each of the people who work on it. */
 export async function makeDemo(config: Config, nowMs: number): Promise<DemoKeys> {
   writeDemoRules(config.rulesDir);
-  const store = await openStoreWithSalt(config, () => {});
+  const store = await openStoreWithArchivedSalt(config, () => {});
   try {
     await playFourWeeks(store, config, nowMs);
     return await issueKeys(store);
@@ -76,14 +76,14 @@ export async function makeDemo(config: Config, nowMs: number): Promise<DemoKeys>
 }
 
 async function playFourWeeks(store: Store, config: Config, nowMs: number): Promise<void> {
-  const startMs = Math.floor((nowMs - DAYS * DAY_MS) / HOUR_MS) * HOUR_MS;
+  const startMs = Math.floor((nowMs - DEMO_DAYS * DAY_MS) / HOUR_MS) * HOUR_MS;
   const clock = { now: startMs };
   const at = () => clock.now;
   const signalSecret = getSignalSecret(config);
   const attributeHmacs = createAttributeHmacs([signalSecret]);
   const { rulesDir, dataDir } = config;
-  const firstVersion = isRuleVersion(FIRST) ? FIRST : null;
-  const reader = createDirectReader(rulesDir);
+  const firstVersion = isRuleVersion(FIRST_DEMO_VERSION) ? FIRST_DEMO_VERSION : null;
+  const reader = createDirectRuleReader(rulesDir);
   const node = await RolloutNode.start({
     ...{ store, rulesDir, reader, dataDir, attributeHmacs, firstVersion, clock: at },
     onTrouble: () => {},
@@ -112,12 +112,12 @@ async function playFourWeeks(store: Store, config: Config, nowMs: number): Promi
       metrics: new Metrics(),
       reporting,
       holdoutDraw: createHoldoutDraw(signalSecret),
-      secrets: identifyNodeSecrets(signalSecret, null),
+      secrets: deriveNodeSecretIds(signalSecret, null),
       pseudonym: createPseudonymizer(signalSecret),
       formerPseudonym: null,
     });
   const chance = new Chance(1);
-  const state = stateOfShop(startMs, chance);
+  const state = createShopConditions(startMs, chance);
   let orders = FIRST_ORDER;
   const nameOrder = () => `A-${orders++}`;
   const lanes = Array.from({ length: LANES }, (_, place) => {
@@ -128,7 +128,7 @@ async function playFourWeeks(store: Store, config: Config, nowMs: number): Promi
     return { clock: lane, schedule, shop };
   });
   const shopOf = (device: string) => (lanes[hashOf(device) % LANES] ?? lanes[0])?.shop ?? throwNoLane();
-  planVisits({ shopOf, payers: new Payers(chance), chance, startMs });
+  planVisits({ shopOf, payers: new PayerMaker(chance), chance, startMs });
   const work = new Schedule();
   planWork(work, startMs, await openDesk(application));
   const endMs = nowMs - 60_000;
@@ -170,7 +170,7 @@ interface Desk {
 }
 
 async function openDesk({ keys, platformUrl }: Application): Promise<Desk> {
-  const lifetimeMs = (DAYS + 1) * DAY_MS;
+  const lifetimeMs = (DEMO_DAYS + 1) * DAY_MS;
   const asking = async (platform: PlatformName, owner: string, operations: readonly GrantableOperation[]) => {
     const { key } = await keys.issue(platform, operations, lifetimeMs, owner);
     return async (method: string, path: string, body?: object): Promise<unknown> => {
@@ -241,7 +241,7 @@ function readFiles(folder: unknown): readonly (readonly [path: string, text: str
 
 async function issueKeys(store: Store): Promise<DemoKeys> {
   const keys = new AccessKeys(store.documents, Date.now);
-  const issue = async (person: Person) => {
+  const issue = async (person: DemoPerson) => {
     const { platform, operations, owner } = PEOPLE[person];
     return (await keys.issue(platform, operations, KEY_LIFETIME_MS, owner)).key;
   };

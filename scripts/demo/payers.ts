@@ -12,7 +12,7 @@ export interface Payer {
   /** The usual amount in EUR. */
   readonly usualAmount: number;
   /** The share of the attempts that are paid. */
-  readonly pays: number;
+  readonly paidShare: number;
 }
 
 const FIRST_NAMES =
@@ -31,7 +31,7 @@ const BROWSERS = [
 ] as const;
 
 /** Makes payers whose names never repeat. */
-export class Payers {
+export class PayerMaker {
   readonly #chance: Chance;
   #made = 0;
 
@@ -43,7 +43,7 @@ export class Payers {
    * Makes an ordinary person with a device and an address of their own. `pays` is about the share of the attempts
    * that are paid.
    */
-  person(pays: number, more: Partial<Payer> = {}): Payer {
+  createPayer(pays: number, more: Partial<Payer> = {}): Payer {
     const chance = this.#chance;
     const sellPointKey = chance.oneOf('web-shop', 'web-shop', 'phone-app', 'game-shop');
     const [first, ...others] = BROWSERS;
@@ -56,7 +56,7 @@ export class Payers {
       sellPointKey,
       method: chance.oneOf('card', 'card', 'card', 'wallet', 'transfer'),
       usualAmount: chance.around(34, 0.5),
-      pays,
+      paidShare: pays,
       ...more,
     };
   }

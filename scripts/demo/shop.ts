@@ -8,7 +8,7 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 
 /** The conditions under which payers pay and the shop reports. */
-export interface ShopState {
+export interface ShopConditions {
   /** Returns the share of willing payers who can pay. It is lower on a day on which a bank is down. */
   readonly bankShare: (at: number) => number;
   /** Returns when the report of an outcome at this moment reaches the service, in epoch ms. Null means never. */
@@ -28,7 +28,7 @@ interface ShopParts {
   readonly platform: PlatformName;
   readonly schedule: Schedule;
   readonly chance: Chance;
-  readonly state: ShopState;
+  readonly state: ShopConditions;
   readonly clock: { readonly now: number };
   /** Returns the name of a new order. */
   readonly nameOrder: () => string;
@@ -43,7 +43,7 @@ export class Shop {
   }
 
   /** Plans the visit of a payer at a moment, in epoch ms. */
-  plan(at: number, payer: Payer, triesMax = 4): void {
+  planVisit(at: number, payer: Payer, triesMax = 4): void {
     this.#parts.schedule.add(at, () => this.#visit(payer, triesMax));
   }
 
@@ -103,7 +103,7 @@ export class Shop {
   #pay(order: Order): void {
     const { payer, triesLeft } = order;
     const { chance, state, clock } = this.#parts;
-    const isPaid = chance.happens(payer.pays * state.bankShare(clock.now));
+    const isPaid = chance.happens(payer.paidShare * state.bankShare(clock.now));
     const cause = chance.oneOf('DECLINED', 'DECLINED', 'DECLINED', 'EXPIRED', 'CANCELLED');
     const inMs = chance.between(15, isPaid ? 150 : 60) * SECOND_MS;
     this.#in(inMs, () => this.#report(order, isPaid ? null : cause));

@@ -1,13 +1,13 @@
 import type { Chance } from '../example-data/chance.ts';
-import type { Payer, Payers } from './payers.ts';
-import type { Shop, ShopState } from './shop.ts';
+import type { Payer, PayerMaker } from './payers.ts';
+import type { Shop, ShopConditions } from './shop.ts';
 
 /** What happens to the shop in four weeks that end now. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
-export const DAYS = 28;
+export const DEMO_DAYS = 28;
 
 /** The number of visits on a usual day. */
 const VISITS = 260;
@@ -33,7 +33,7 @@ export const RING_DEVICE = 'device-of-the-ring';
  * Returns the shop's conditions over the four weeks. A bank is down for a day, and for most of another day the shop's
  * reports do not arrive.
  */
-export function stateOfShop(startMs: number, chance: Chance): ShopState {
+export function createShopConditions(startMs: number, chance: Chance): ShopConditions {
   const at = (day: number, hour: number) => startMs + day * DAY_MS + hour * HOUR_MS;
   return {
     bankShare: (now) => (now >= at(BAD_DAY, 9) && now < at(BAD_DAY, 21) ? 0.45 : 1),
@@ -47,26 +47,26 @@ export function stateOfShop(startMs: number, chance: Chance): ShopState {
 
 interface Plan {
   /** Returns the shop that a payer always uses. Payers who share a device use the same one. */
-  readonly shopOf: (device: string) => Pick<Shop, 'plan' | 'planBinding'>;
-  readonly payers: Payers;
+  readonly shopOf: (device: string) => Pick<Shop, 'planVisit' | 'planBinding'>;
+  readonly payers: PayerMaker;
   readonly chance: Chance;
   readonly startMs: number;
 }
 
 /** Plans all visits: of payers who return, of payers who come once, and of thieves. */
 export function planVisits({ shopOf, payers, chance, startMs }: Plan): void {
-  const regulars = Array.from({ length: 420 }, () => payers.person(chance.between(0.86, 0.97)));
-  const unlucky = Array.from({ length: 60 }, () => payers.person(chance.between(0.3, 0.5)));
+  const regulars = Array.from({ length: 420 }, () => payers.createPayer(chance.between(0.86, 0.97)));
+  const unlucky = Array.from({ length: 60 }, () => payers.createPayer(chance.between(0.3, 0.5)));
   const anybody = (): Payer => {
     const draw = chance.between(0, 1);
-    if (draw < 0.62) return regulars[chance.whole(0, regulars.length - 1)] ?? payers.person(0.9);
-    if (draw < 0.7) return unlucky[chance.whole(0, unlucky.length - 1)] ?? payers.person(0.4);
-    return payers.person(chance.between(0.6, 0.85));
+    if (draw < 0.62) return regulars[chance.whole(0, regulars.length - 1)] ?? payers.createPayer(0.9);
+    if (draw < 0.7) return unlucky[chance.whole(0, unlucky.length - 1)] ?? payers.createPayer(0.4);
+    return payers.createPayer(chance.between(0.6, 0.85));
   };
   for (const payer of regulars.slice(0, BOUND))
     shopOf(payer.fingerprint).planBinding(startMs + 4 * DAY_MS, payer);
   const all = HOURS.reduce((sum, part) => sum + part, 0);
-  for (let hour = 0; hour < DAYS * 24; hour++) {
+  for (let hour = 0; hour < DEMO_DAYS * 24; hour++) {
     const from = startMs + hour * HOUR_MS;
     const date = new Date(from);
     // The hours are those of the shop's country, which is an hour or two ahead of UTC.
@@ -75,7 +75,7 @@ export function planVisits({ shopOf, payers, chance, startMs }: Plan): void {
     const visits = Math.round(usual * chance.between(0.82, 1.18) + chance.between(0, 1) - 0.5);
     for (let visit = 0; visit < visits; visit++) {
       const payer = anybody();
-      shopOf(payer.fingerprint).plan(from + chance.whole(0, HOUR_MS - 1), payer);
+      shopOf(payer.fingerprint).planVisit(from + chance.whole(0, HOUR_MS - 1), payer);
     }
   }
   for (const day of RING_DAYS) planRing(day, { shopOf, payers, chance, startMs });
@@ -86,20 +86,23 @@ export function planVisits({ shopOf, payers, chance, startMs }: Plan): void {
 function planRing(day: number, { shopOf, payers, chance, startMs }: Plan): void {
   const device = { fingerprint: RING_DEVICE, ip: '81.77.14.9', sellPointKey: 'game-shop' };
   for (let name = 0; name < 12; name++) {
-    const payer = payers.person(0.03, { ...device, clientIdKey: `player-${day}${10 + name}` });
+    const payer = payers.createPayer(0.03, { ...device, clientIdKey: `player-${day}${10 + name}` });
     for (let again = 0; again < 3; again++)
-      shopOf(RING_DEVICE).plan(startMs + day * DAY_MS + 13 * HOUR_MS + (name * 14 + again * 4) * MINUTE_MS, {
-        ...payer,
-        usualAmount: chance.oneOf(50, 100, 150),
-      });
+      shopOf(RING_DEVICE).planVisit(
+        startMs + day * DAY_MS + 13 * HOUR_MS + (name * 14 + again * 4) * MINUTE_MS,
+        {
+          ...payer,
+          usualAmount: chance.oneOf(50, 100, 150),
+        },
+      );
   }
 }
 
 /** Plans a card test: one name tries stolen cards with small amounts, a few seconds apart. */
 function planCardTest(day: number, { shopOf, payers, chance, startMs }: Plan): void {
-  const payer = payers.person(0.05, { method: 'card', sellPointKey: 'web-shop' });
+  const payer = payers.createPayer(0.05, { method: 'card', sellPointKey: 'web-shop' });
   for (let times = 0; times < 26; times++)
-    shopOf(payer.fingerprint).plan(
+    shopOf(payer.fingerprint).planVisit(
       startMs + day * DAY_MS + 3 * HOUR_MS + times * 9000,
       { ...payer, usualAmount: chance.between(1, 9) },
       1,

@@ -38,7 +38,7 @@ const CROWDS: readonly Crowd[] = [
 const UNREPORTED = 0.06;
 
 /** Makes the payments of four weeks, in the order of time. They are the same for the same seed. */
-export function examplePayments(seed: number): readonly ExamplePayment[] {
+export function createExamplePayments(seed: number): readonly ExamplePayment[] {
   const chance = new Chance(seed);
   const names = { client: numbered('payer'), device: numbered('device') };
   return CROWDS.flatMap(({ name, count, attempts }) =>

@@ -7,7 +7,7 @@ import type { RecordedBinding, RecordedOutcome, RecordedPayment } from './record
 export type DrivenOperation = 'score' | 'verdict' | 'outcomes' | 'clients' | 'decisions';
 
 /** How often a replay used each operation. */
-export type Use = Readonly<Record<DrivenOperation, number>>;
+export type OperationCounts = Readonly<Record<DrivenOperation, number>>;
 
 /** The addresses of the service, and the access key. */
 export interface Endpoints {
@@ -51,7 +51,7 @@ interface Answer<Body> {
  * 503.
  */
 export class Driver {
-  readonly use = { score: 0, verdict: 0, outcomes: 0, clients: 0, decisions: 0 };
+  readonly operationCounts = { score: 0, verdict: 0, outcomes: 0, clients: 0, decisions: 0 };
   readonly #endpoints: Endpoints;
 
   constructor(endpoints: Endpoints) {
@@ -131,7 +131,7 @@ export class Driver {
       await delay(PAUSE_MS);
       answer = await exchange();
     }
-    this.use[operation] += 1;
+    this.operationCounts[operation] += 1;
     const text = await answer.text();
     if (answer.ok) return { body: JSON.parse(text || 'null'), headers: answer.headers };
     const asked = `${method} ${new URL(url).pathname} ${sent ?? ''}`.trimEnd();

@@ -2,7 +2,7 @@ import { isAttempt } from '#decision/conclude-verdict.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { Outcome } from '#decision/payer/order.ts';
 import type { CsvMapping } from './csv-payments.ts';
-import { Driver, UnexpectedAnswer, type Use } from './driver.ts';
+import { Driver, type OperationCounts, UnexpectedAnswer } from './driver.ts';
 import type { Observation } from './observation.ts';
 import {
   type BadLine,
@@ -14,17 +14,17 @@ import {
 import {
   type MovableClock,
   type ReplayedService,
-  type ReplayedTime,
+  type ReplayedTimeSpan,
   withReplayedService,
 } from './replayed-service.ts';
 
 /** The result of a replay. */
-export interface Replay {
-  readonly time: ReplayedTime;
+export interface ReplayResult {
+  readonly time: ReplayedTimeSpan;
   readonly observations: readonly Observation[];
   /** The lines that were left out because they are bad or the service refused them. */
   readonly badLines: readonly BadLine[];
-  readonly use: Use;
+  readonly operationCounts: OperationCounts;
   readonly ruleVersion: string;
   readonly digest: string;
   readonly storeName: string;
@@ -58,7 +58,7 @@ export interface ReplayOptions {
 export async function replay(
   path: string,
   { env, dataDir, mapping, platform, signal, onProgress }: ReplayOptions,
-): Promise<Replay> {
+): Promise<ReplayResult> {
   const history = await readRecordedHistory(path, mapping);
   const { events } = history;
   const time = { firstAt: events[0]?.at ?? 0, lastAt: events.at(-1)?.at ?? 0 };
@@ -74,7 +74,13 @@ export async function replay(
       onProgress(done + 1, events.length);
     }
     const elapsedMs = performance.now() - startedMs;
-    return { time, ...replayer.seen, use: driver.use, elapsedMs, ...namesOf(service) };
+    return {
+      time,
+      ...replayer.seen,
+      operationCounts: driver.operationCounts,
+      elapsedMs,
+      ...namesOf(service),
+    };
   });
 }
 
@@ -106,7 +112,7 @@ class Replayer {
     this.#ends = findOutcomes(events);
   }
 
-  get seen(): Pick<Replay, 'observations' | 'badLines'> {
+  get seen(): Pick<ReplayResult, 'observations' | 'badLines'> {
     return { observations: this.#observations, badLines: this.#badLines };
   }
 

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Application, startApplication } from '#application.ts';
 import { createLog } from '#base/log.ts';
-import { createFixedRules, LoadedRules } from '#checkout/rollout/loaded-rules.ts';
+import { createFixedRuleSource, LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { ConfigError, getSignalSecret, readConfig } from '#config.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { createAttributeHmacs } from '#decision/pseudonym.ts';
-import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
+import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { openStoreBesideArchive } from '#history/archive/archived-salt.ts';
-import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
+import { openStoreWithLocalSalt } from '#history/archive/archived-salt.ts';
+import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
 import type { Store } from '#state/store.ts';
 import type { Endpoints } from './driver.ts';
 
@@ -22,7 +22,7 @@ export interface MovableClock {
 }
 
 /** The times of the first and the last event, in epoch ms. */
-export interface ReplayedTime {
+export interface ReplayedTimeSpan {
   readonly firstAt: number;
   readonly lastAt: number;
 }
@@ -53,17 +53,17 @@ export async function withReplayedService<T>(
     platform,
   }: { env: Environment; dataDir: string | null; platform: PlatformName | undefined },
   clock: MovableClock,
-  time: ReplayedTime,
+  time: ReplayedTimeSpan,
   run: (service: ReplayedService) => Promise<T>,
 ): Promise<T> {
   const folder = dataDir ?? temporaryDirectory();
   try {
     const config = readConfig({ ...env, DATA_DIR: folder });
     if (config.redisUrl === null) refuseUsed(join(folder, 'scoring.sqlite'));
-    const rules = (await LoadedRules.read(config.rulesDir, createDirectReader(config.rulesDir))).deciding(
-      config.ruleVersion,
-    );
-    const store = await openStoreBesideArchive({ ...config, salt: SALT }, (error) =>
+    const rules = (
+      await LoadedRules.read(config.rulesDir, createDirectRuleReader(config.rulesDir))
+    ).requireReleased(config.ruleVersion);
+    const store = await openStoreWithLocalSalt({ ...config, salt: SALT }, (error) =>
       console.error(`store: ${error.message}`),
     );
     const storeName = config.redisUrl === null && dataDir === null ? 'sqlite (temporary)' : store.name;
@@ -93,7 +93,7 @@ function start(
   const anyPort = { host: '127.0.0.1', port: 0 };
   return startApplication({
     store,
-    ruleSource: createFixedRules(rehashConstants(rules, createAttributeHmacs([signalSecret]))),
+    ruleSource: createFixedRuleSource(rehashRuleSet(rules, createAttributeHmacs([signalSecret]))),
     rollout: null,
     clock: () => clock.now,
     signalSecret,
@@ -127,7 +127,7 @@ function choosePlatform(redisUrl: string | null): PlatformName {
 async function issueKey(
   { keys }: Application,
   platform: PlatformName,
-  { firstAt, lastAt }: ReplayedTime,
+  { firstAt, lastAt }: ReplayedTimeSpan,
 ): Promise<string> {
   const lifetimeMs = lastAt - firstAt + KEY_MARGIN_MS;
   const { key } = await keys.issue(

@@ -2,12 +2,12 @@ import { formatCount } from '#base/count-text.ts';
 import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import { formatShare } from '#history/evidence/presentation.ts';
-import { estimateClusteredShare } from '#history/statistics/intervals.ts';
+import { estimateShareByClusterIfEnough } from '#history/statistics/intervals.ts';
 import { formatTable } from '#workbench/commands/print.ts';
-import type { Use } from './driver.ts';
+import type { OperationCounts } from './driver.ts';
 import type { Observation } from './observation.ts';
-import type { Replay } from './replay.ts';
-import type { BotQuality, PaymentScoreQuality, Summary, VerdictCounts } from './summary.ts';
+import type { ReplayResult } from './replay.ts';
+import type { BotQuality, PaymentScoreQuality, ReplaySummary, VerdictCounts } from './summary.ts';
 
 type Row = readonly string[];
 
@@ -15,11 +15,11 @@ type Row = readonly string[];
  * Formats the report for people: what was replayed, then one table for each question. The text does not end with a
  * line break.
  */
-export function report(path: string, replayed: Replay, summary: Summary): string {
+export function formatReplayReport(path: string, replayed: ReplayResult, summary: ReplaySummary): string {
   const parts = [
     formatIntroduction(path, replayed),
     formatShortAnswer(replayed.observations),
-    formatRequests(replayed.use, replayed.elapsedMs),
+    formatRequests(replayed.operationCounts, replayed.elapsedMs),
     formatVerdicts(summary),
     formatGroups(summary),
     formatBotFlags(summary),
@@ -31,7 +31,7 @@ export function report(path: string, replayed: Replay, summary: Summary): string
   return parts.filter((part) => part !== null).join('\n\n');
 }
 
-function formatIntroduction(path: string, replayed: Replay): string {
+function formatIntroduction(path: string, replayed: ReplayResult): string {
   const { time, observations, badLines, ruleVersion, digest, storeName } = replayed;
   const from = new Date(time.firstAt).toISOString();
   const to = new Date(time.lastAt).toISOString();
@@ -76,7 +76,7 @@ function formatHeldBack(ending: string, observations: readonly Observation[]): s
       whole: own.length,
     }));
     const part = clusters.reduce((sum, cluster) => sum + cluster.part, 0);
-    const interval = estimateClusteredShare(clusters);
+    const interval = estimateShareByClusterIfEnough(clusters);
     const share = interval === null ? '(too few for a share)' : `(${formatShare(interval)})`;
     return `${formatWhole(part)} ${done} ${share}`;
   };
@@ -84,7 +84,7 @@ function formatHeldBack(ending: string, observations: readonly Observation[]): s
   return `${ending}, ${payments}: ${told('BLOCK', 'refused')}, ${told('WAIT', 'made to wait')}`;
 }
 
-function formatRequests(use: Use, elapsedMs: number): string {
+function formatRequests(use: OperationCounts, elapsedMs: number): string {
   const counts = Object.entries(use);
   const total = counts.reduce((sum, [, count]) => sum + count, 0);
   const rows = [...counts, [`all, in ${(elapsedMs / 1000).toFixed(1)} s`, total] as const];
@@ -94,7 +94,7 @@ function formatRequests(use: Use, elapsedMs: number): string {
   );
 }
 
-function formatVerdicts({ payments, verdicts, verdictsByOutcome }: Summary): string {
+function formatVerdicts({ payments, verdicts, verdictsByOutcome }: ReplaySummary): string {
   const { PAID, UNPAID, none } = verdictsByOutcome;
   const columns = [verdicts, PAID, UNPAID, none];
   const rows = VERDICTS.map((verdict) => [
@@ -118,7 +118,7 @@ function formatVerdicts({ payments, verdicts, verdictsByOutcome }: Summary): str
   );
 }
 
-function formatGroups({ payments, groups }: Summary): string {
+function formatGroups({ payments, groups }: ReplaySummary): string {
   const rows = CLIENT_GROUPS.map((group) => [
     group,
     formatWhole(groups[group]),
@@ -127,7 +127,7 @@ function formatGroups({ payments, groups }: Summary): string {
   return formatNumberTable(['GROUP AT SCORE', 'COUNT', 'SHARE'], rows);
 }
 
-function formatBotFlags({ payments, botFlags }: Summary): string {
+function formatBotFlags({ payments, botFlags }: ReplaySummary): string {
   return formatNumberTable(
     ['ISBOT TRUE AT', 'COUNT', 'SHARE'],
     [
@@ -137,7 +137,7 @@ function formatBotFlags({ payments, botFlags }: Summary): string {
   );
 }
 
-function formatLadder({ ladder, verdicts }: Summary): string {
+function formatLadder({ ladder, verdicts }: ReplaySummary): string {
   if (ladder.length === 0) return 'Nobody had to wait.';
   const rows = ladder.map(({ level, waits }) => [
     `level ${level}`,
@@ -158,7 +158,7 @@ function formatPaymentScore({ measured, auc, brier }: PaymentScoreQuality): stri
   );
 }
 
-function formatReliability(bins: NonNullable<Summary['reliability']>): string {
+function formatReliability(bins: NonNullable<ReplaySummary['reliability']>): string {
   const rows = bins.map(({ from, to, count, meanScore, paidShare }) => [
     `${from.toFixed(1)} to ${to.toFixed(1)}`,
     formatWhole(count),

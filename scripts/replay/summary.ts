@@ -7,16 +7,16 @@ import {
   computeReliability,
   type ReliabilityBin,
 } from '#history/statistics/calibration.ts';
-import type { Use } from './driver.ts';
+import type { OperationCounts } from './driver.ts';
 import type { Observation } from './observation.ts';
-import type { Replay } from './replay.ts';
+import type { ReplayResult } from './replay.ts';
 
 /** The figures of a replay, as `--json` prints them. A figure is null if there is too little data for it. */
-export interface Summary {
+export interface ReplaySummary {
   readonly payments: number;
   /** The number of lines that were left out. */
   readonly badLines: number;
-  readonly requests: Use;
+  readonly requests: OperationCounts;
   readonly verdicts: VerdictCounts;
   /** The verdicts on the payments, by outcome. `none` is for payments without a recorded outcome. */
   readonly verdictsByOutcome: Readonly<Record<'PAID' | 'UNPAID' | 'none', VerdictCounts>>;
@@ -65,7 +65,13 @@ export interface BotQuality {
   readonly trueNegatives: number;
 }
 
-export function summarize({ observations, badLines, use, ruleVersion, digest }: Replay): Summary {
+export function summarizeReplay({
+  observations,
+  badLines,
+  operationCounts: use,
+  ruleVersion,
+  digest,
+}: ReplayResult): ReplaySummary {
   const withOutcome = observations.filter(({ outcome }) => outcome !== null);
   const firsts = withOutcome.filter(({ isFirst }) => isFirst);
   const samples = firsts.map(({ paymentScore, outcome }) => ({
@@ -116,7 +122,7 @@ function countGroups(observations: readonly Observation[]): Readonly<Record<Clie
   return counts;
 }
 
-function countLevels(observations: readonly Observation[]): Summary['ladder'] {
+function countLevels(observations: readonly Observation[]): ReplaySummary['ladder'] {
   const levels = new Map<number, number>();
   for (const { waitLevel } of observations)
     if (waitLevel !== null) levels.set(waitLevel, (levels.get(waitLevel) ?? 0) + 1);

@@ -15,7 +15,7 @@ export interface WatchedPage {
   forget(): void;
 }
 
-export interface Look {
+export interface DisplaySettings {
   readonly width: number;
   readonly height: number;
   readonly colorScheme: 'light' | 'dark';
@@ -26,7 +26,7 @@ export interface Look {
   readonly scale?: number;
 }
 
-export const WIDE: Look = { width: 1280, height: 900, colorScheme: 'light' };
+export const WIDE_DISPLAY: DisplaySettings = { width: 1280, height: 900, colorScheme: 'light' };
 
 /** Starts Chromium as the tests use it: headless, with a profile of its own, and without requests to its maker. */
 export function launchBrowser(): Promise<Browser> {
@@ -48,7 +48,7 @@ export function launchBrowser(): Promise<Browser> {
 export async function openConsole(
   browser: Browser,
   url: string,
-  look: Look = WIDE,
+  look: DisplaySettings = WIDE_DISPLAY,
   hash = '',
 ): Promise<WatchedPage> {
   const { width, height, colorScheme, forcedColors = 'none', timezoneId = 'UTC', scale = 1 } = look;
@@ -88,7 +88,7 @@ export async function signIn(page: Page, key: string): Promise<void> {
 }
 
 /** Lists every page of the console, with a text that shows that it has loaded. */
-export async function consolePages(
+export async function listConsolePages(
   seeded: SeededConsole,
 ): Promise<readonly { readonly name: string; readonly hash: string; readonly shows: string }[]> {
   const url = `${seeded.platformUrl}/v1/platform/decisions?clientIdKey=impatient-ivan`;

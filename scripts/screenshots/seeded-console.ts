@@ -15,7 +15,7 @@ import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { openShipper } from '#history/archive/ship/shipping.ts';
-import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
+import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { Audit, type AuditEntry } from '#workbench/access/audit.ts';
 import { EvidenceDesk } from '#workbench/evidence/evidence-desk.ts';
@@ -23,7 +23,7 @@ import { TEST_SALT } from '../../test/decision/payer/client-keys.ts';
 import { KEY_LIFETIME_MS } from '../../test/service/key-lifetime.ts';
 import { Tenant } from '../../test/service/tenant.ts';
 import { writeRuleFolders } from './rule-folders.ts';
-import { CatchingUpClock, liveAnHour } from './shop-life.ts';
+import { CatchingUpClock, simulateShopHour } from './shop-life.ts';
 
 /** A node with an hour of a shop's history, three versions on its disk, and one of them on trial. */
 export interface SeededConsole {
@@ -38,9 +38,9 @@ export interface SeededConsole {
   /** A key of the installation, which changes the rollout. */
   readonly operatorKey: string;
   /** Issues a key of the shop for these operations. */
-  keyFor(...operations: readonly GrantableOperation[]): Promise<string>;
+  issueShopKey(...operations: readonly GrantableOperation[]): Promise<string>;
   /** Issues a key of another platform. */
-  keyOf(platform: string, ...operations: readonly GrantableOperation[]): Promise<string>;
+  issueKeyOf(platform: string, ...operations: readonly GrantableOperation[]): Promise<string>;
   revoke(key: string): Promise<void>;
   /** Returns the audit's entries, the oldest first. */
   audit(): Promise<readonly AuditEntry[]>;
@@ -64,10 +64,11 @@ export async function startSeededConsole(): Promise<SeededConsole> {
   const node = await RolloutNode.start({
     store,
     rulesDir,
-    reader: createDirectReader(rulesDir),
+    reader: createDirectRuleReader(rulesDir),
     dataDir: folder,
     attributeHmacs: NO_ATTRIBUTE_HMACS,
-    firstVersion: (await LoadedRules.read(rulesDir, createDirectReader(rulesDir))).all()[0]?.version ?? null,
+    firstVersion:
+      (await LoadedRules.read(rulesDir, createDirectRuleReader(rulesDir))).listAll()[0]?.version ?? null,
     clock: clock.now,
     onTrouble: () => {},
   });
@@ -96,7 +97,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     null,
     'maria',
   );
-  await liveAnHour(new Tenant(application, key), new Tenant(application, operatorKey), clock);
+  await simulateShopHour(new Tenant(application, key), new Tenant(application, operatorKey), clock);
   const ship = () => shipAll(folder, rulesDir);
   await ship();
   return {
@@ -106,8 +107,8 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     environment: { DATA_DIR: folder, RULES_DIR: rulesDir },
     key,
     operatorKey,
-    keyFor,
-    keyOf,
+    issueShopKey: keyFor,
+    issueKeyOf: keyOf,
     revoke: async (key) => {
       await application.keys.revoke(key.split('_')[1] ?? '');
     },

@@ -59,7 +59,11 @@ const STORY = new Map<number, readonly Step[]>([
 const TRIAL = { version: 'p2.v11', mode: 'shadow', reason: 'try a longer first wait' };
 
 /** Plays an hour of the shop, the same every time: fixed events, and seeded random ones. */
-export async function liveAnHour(shop: Tenant, operator: Tenant, clock: CatchingUpClock): Promise<void> {
+export async function simulateShopHour(
+  shop: Tenant,
+  operator: Tenant,
+  clock: CatchingUpClock,
+): Promise<void> {
   await shop.bind('regular-anna');
   await shop.override('chargeback-carl', 'BLOCKED', { reason: 'three chargebacks in a month' });
   await shop.score({ clientIdKey: 'trap-tom', userAgent: 'x', clientHints: { honeypotTriggered: true } });

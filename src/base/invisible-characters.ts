@@ -27,7 +27,9 @@ const NAMES = new Map([
  * Finds the first invisible character of a text: its position, counted from 1, and its name. Returns null if there is
  * none.
  */
-export function findInvisible(text: string): { readonly place: number; readonly name: string } | null {
+export function findInvisibleCharacter(
+  text: string,
+): { readonly place: number; readonly name: string } | null {
   const characters = [...text];
   const place = characters.findIndex((character) => INVISIBLE.test(character));
   if (place === -1) return null;
@@ -38,7 +40,7 @@ export function findInvisible(text: string): { readonly place: number; readonly 
 }
 
 /** Replaces invisible characters by escapes like `\u0000`. */
-export function spellOutInvisible(text: string): string {
+export function escapeInvisibleCharacters(text: string): string {
   return text.replaceAll(EACH_INVISIBLE, (one) => {
     const units = Array.from({ length: one.length }, (_, index) => one.charCodeAt(index));
     return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');

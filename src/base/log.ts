@@ -35,8 +35,8 @@ export function createLog(level: string): Logger {
       level,
       base: { service: 'client-scoring' },
       // The option `redact` of pino looks up every path in every line, which took a tenth of the CPU under load.
-      formatters: { log: censored },
-      serializers: { err: shownError },
+      formatters: { log: hideSecretValues },
+      serializers: { err: serializeError },
     },
     joinedLines,
   );
@@ -86,16 +86,16 @@ class JoinedLines implements DestinationStream {
   }
 }
 
-function shownError(error: unknown): unknown {
-  return error instanceof Error ? censored({ ...pino.stdSerializers.err(error) }) : error;
+function serializeError(error: unknown): unknown {
+  return error instanceof Error ? hideSecretValues({ ...pino.stdSerializers.err(error) }) : error;
 }
 
 /** Hides the values of secret members. Returns the same object if nothing must be hidden, otherwise a copy. */
-function censored(line: Record<string, unknown>, level = 1): Record<string, unknown> {
+function hideSecretValues(line: Record<string, unknown>, level = 1): Record<string, unknown> {
   let copy: Record<string, unknown> | null = null;
   for (const name of Object.keys(line)) {
     const value = line[name];
-    const shown = shownAs(name, value, level);
+    const shown = hideIfSecret(name, value, level);
     if (shown === value) continue;
     copy ??= { ...line };
     copy[name] = shown;
@@ -103,9 +103,9 @@ function censored(line: Record<string, unknown>, level = 1): Record<string, unkn
   return copy ?? line;
 }
 
-function shownAs(name: string, value: unknown, level: number): unknown {
+function hideIfSecret(name: string, value: unknown, level: number): unknown {
   if (SECRET_NAMES.has(name)) return '[redacted]';
-  return level < SEARCHED_LEVELS && isPlain(value) ? censored(value, level + 1) : value;
+  return level < SEARCHED_LEVELS && isPlain(value) ? hideSecretValues(value, level + 1) : value;
 }
 
 /**

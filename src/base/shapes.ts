@@ -64,18 +64,18 @@ export function findExample(schema: object): unknown {
 }
 
 /** The cursor at which the next page of a list begins. */
-export const nextPagePlace = Type.Union([
+export const nextPageCursorSchema = Type.Union([
   Type.String({ description: 'Pass it as `after` to get the next page; null on the last page' }),
   Type.Null(),
 ]);
 
-export const word = (description: string, example?: string) =>
+export const plainText = (description: string, example?: string) =>
   withExample(Type.String({ description }), example);
 
 export const DIGEST_EXAMPLE = '4c1f0d5e8b7a6c93d2e1f0a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9';
 
 /** A digest over the files of a rule set. */
-export const digestWord = (description: string) => word(description, DIGEST_EXAMPLE);
+export const digestText = (description: string) => plainText(description, DIGEST_EXAMPLE);
 export const yesNo = (description: string) => Type.Boolean({ description });
 export const count = (description: string) => Type.Integer({ minimum: 0, description });
 export const percent = (description: string) => Type.Number({ minimum: 0, maximum: 100, description });
@@ -103,7 +103,7 @@ export function shape<P extends TProperties>(description: string, properties: P)
 }
 
 /** Lists the names of a schema's members in their sequence. */
-export function listMembers<P extends TProperties>({
+export function listMemberNames<P extends TProperties>({
   properties,
 }: TObject<P>): readonly (string & keyof P)[] {
   return Object.keys(properties).filter((name): name is string & keyof P => Object.hasOwn(properties, name));
@@ -231,7 +231,7 @@ export function toSchemaPointer(name: string): string {
 }
 
 /** The immutable type of the values that a schema describes. */
-export type Shape<S extends TSchema> = Immutable<Static<S>>;
+export type ValueOf<S extends TSchema> = Immutable<Static<S>>;
 
 /**
  * Returns a function that takes an object literal with every member of T, optional members included. A forgotten

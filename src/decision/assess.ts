@@ -1,8 +1,8 @@
 import { OTHERWISE } from './decision.ts';
-import type { Conclusions, FactContext, FactReading } from './facts/fact.ts';
+import type { Conclusions, FactContext, NullableFactValue } from './facts/fact.ts';
 import {
   type DrawnHoldout,
-  HoldoutDraws,
+  HoldoutCollector,
   type HoldoutFile,
   type IsHeldOut,
   NOBODY_HELD_OUT,
@@ -10,7 +10,7 @@ import {
 import type { ClientGroup } from './payer/client-state.ts';
 import type { FactRef } from './rules/condition.ts';
 import {
-  type Matchable,
+  type MatchableRule,
   type RuleSet,
   type SignalParams,
   sumSignalWeights,
@@ -20,18 +20,18 @@ import {
 /** What a rule set concludes about a payer before the verdict. */
 export interface Assessment {
   /** One value for each fact of the rule set, in the sequence of its facts. */
-  readonly values: readonly FactReading[];
+  readonly values: readonly NullableFactValue[];
   readonly clientGroup: ClientGroup;
   /** Names of the bot signals that matched. */
   readonly signals: readonly string[];
   readonly isBot: boolean;
   /** Group rules and signals that matched and have a holdout. */
-  readonly drawn: readonly DrawnHoldout[];
+  readonly drawnHoldouts: readonly DrawnHoldout[];
   /**
    * Facts whose pseudonym was made under a secret that this node lacks. Rules cannot compare such a pseudonym with a
    * constant, so the fact is not known.
    */
-  readonly incomparable: readonly FactRef[];
+  readonly incomparableFacts: readonly FactRef[];
 }
 
 /**
@@ -47,13 +47,13 @@ export function assessPayer(rules: RuleSet, context: FactContext, isHeldOut: IsH
  */
 export function concludeFromValues(
   rules: RuleSet,
-  facts: readonly FactReading[],
+  facts: readonly NullableFactValue[],
   isNew: boolean,
   isHeldOut = NOBODY_HELD_OUT,
 ): Assessment {
   const values = [...facts];
   const incomparable = forgetIncomparable(rules, values);
-  const holdouts = new HoldoutDraws(rules, isHeldOut);
+  const holdouts = new HoldoutCollector(rules, isHeldOut);
   const group = findFirstMatch('groups', rules.groups.rules, values, holdouts);
   const clientGroup = group?.params.group ?? rules.groups.otherwise;
   setConclusions(rules, values, { clientGroup, botWeight: 0, isBot: false });
@@ -63,7 +63,14 @@ export function concludeFromValues(
   const isBot = !isNew && botWeight >= rules.signals.threshold;
   setConclusions(rules, values, { clientGroup, botWeight, isBot });
   const signals = matching.map((signal) => signal.name);
-  return { values, clientGroup, signals, isBot, drawn: holdouts.drawn, incomparable };
+  return {
+    values,
+    clientGroup,
+    signals,
+    isBot,
+    drawnHoldouts: holdouts.drawnHoldouts,
+    incomparableFacts: incomparable,
+  };
 }
 
 const NO_FACTS: readonly FactRef[] = [];
@@ -74,7 +81,7 @@ const NO_FACTS: readonly FactRef[] = [];
  */
 function forgetIncomparable(
   { hashedFacts, attributeHmacs }: RuleSet,
-  values: FactReading[],
+  values: NullableFactValue[],
 ): readonly FactRef[] {
   if (hashedFacts.length === 0) return NO_FACTS;
   const incomparable = hashedFacts.filter(({ index }) => {
@@ -86,15 +93,15 @@ function forgetIncomparable(
 }
 
 /** Returns the verdict rule that decides. If no rule matches, returns `otherwise`. */
-export function findVerdictRule(
+export function chooseVerdictRule(
   rules: RuleSet,
-  values: readonly FactReading[],
+  values: readonly NullableFactValue[],
   isHeldOut = NOBODY_HELD_OUT,
 ): VerdictMatch {
-  const holdouts = new HoldoutDraws(rules, isHeldOut);
+  const holdouts = new HoldoutCollector(rules, isHeldOut);
   const match = findFirstMatch('verdicts', rules.verdicts.rules, values, holdouts);
   const { name: rule, params } = match ?? { name: OTHERWISE, params: rules.verdicts.otherwise };
-  return { rule, params, drawn: holdouts.drawn };
+  return { rule, params, drawn: holdouts.drawnHoldouts };
 }
 
 interface VerdictMatch {
@@ -105,7 +112,7 @@ interface VerdictMatch {
 }
 
 /** Lists the flags that are recorded with a verdict, each once, in the sequence of the rules. */
-export function findRaisedFlags({ flags }: RuleSet, values: readonly FactReading[]): readonly string[] {
+export function listRaisedFlags({ flags }: RuleSet, values: readonly NullableFactValue[]): readonly string[] {
   if (flags.rules.length === 0) return NO_FLAGS;
   const raised = flags.rules.filter((rule) => rule.matches(values)).map(({ params }) => params.flag);
   return [...new Set(raised)];
@@ -114,13 +121,16 @@ export function findRaisedFlags({ flags }: RuleSet, values: readonly FactReading
 const NO_FLAGS: readonly string[] = [];
 
 /** Returns the values of a decision by the labels of their facts. */
-export function labelFactValues(rules: RuleSet, values: readonly FactReading[]): Record<string, FactReading> {
+export function labelFactValues(
+  rules: RuleSet,
+  values: readonly NullableFactValue[],
+): Record<string, NullableFactValue> {
   const record = { ...rules.blankRecord };
   for (const { label, index } of rules.facts) record[label] = values[index] ?? null;
   return record;
 }
 
-function readFacts(rules: RuleSet, context: FactContext): readonly FactReading[] {
+function readFacts(rules: RuleSet, context: FactContext): readonly NullableFactValue[] {
   return rules.facts.map(({ fact, windowMs, list = '' }) => {
     switch (fact.kind) {
       case 'plain':
@@ -142,25 +152,25 @@ function readFacts(rules: RuleSet, context: FactContext): readonly FactReading[]
 /** Lists the signals that match and are not held out. An exempt payer has none. */
 function listMatchingSignals(
   { signals }: RuleSet,
-  values: readonly FactReading[],
-  holdouts: HoldoutDraws,
-): readonly Matchable<SignalParams>[] {
+  values: readonly NullableFactValue[],
+  holdouts: HoldoutCollector,
+): readonly MatchableRule<SignalParams>[] {
   if (signals.exempt?.matches(values) === true) return [];
   return signals.rules.filter(
-    (signal) => signal.matches(values) && !holdouts.skips('bot-signals', signal, values),
+    (signal) => signal.matches(values) && !holdouts.isSkipped('bot-signals', signal, values),
   );
 }
 
 /** Finds the rule that decides. Rules are sorted by priority, so the first match decides. */
 function findFirstMatch<Params>(
   file: HoldoutFile,
-  rules: readonly Matchable<Params>[],
-  values: readonly FactReading[],
-  holdouts: HoldoutDraws,
-): Matchable<Params> | undefined {
-  return rules.find((rule) => rule.matches(values) && !holdouts.skips(file, rule, values));
+  rules: readonly MatchableRule<Params>[],
+  values: readonly NullableFactValue[],
+  holdouts: HoldoutCollector,
+): MatchableRule<Params> | undefined {
+  return rules.find((rule) => rule.matches(values) && !holdouts.isSkipped(file, rule, values));
 }
 
-function setConclusions(rules: RuleSet, values: FactReading[], conclusions: Conclusions): void {
+function setConclusions(rules: RuleSet, values: NullableFactValue[], conclusions: Conclusions): void {
   for (const { fact, index } of rules.concludedFacts) values[index] = fact.read(conclusions);
 }

@@ -2,14 +2,14 @@ import { hash } from 'node:crypto';
 import { type Address, isPublicAddress, parseAddress } from './addresses.ts';
 
 /** Why a hint of a request says nothing about the payer, so that it is ignored. */
-export const ABSENT_REASONS = ['placeholder', 'notAnAddress', 'notPublic'] as const;
+export const UNUSABLE_HINT_REASONS = ['placeholder', 'notAnAddress', 'notPublic'] as const;
 
-export type AbsentReason = (typeof ABSENT_REASONS)[number];
+export type UnusableHintReason = (typeof UNUSABLE_HINT_REASONS)[number];
 
 /** A hint that was sent and is ignored. */
-export interface AbsentHint {
+export interface UnusableHint {
   readonly field: 'fingerprint' | 'ip';
-  readonly why: AbsentReason;
+  readonly why: UnusableHintReason;
 }
 
 /** Texts that libraries and forms send for a missing value. They are compared without case and blanks. */
@@ -59,7 +59,7 @@ export function isPlaceholderClient(clientIdKey: string): boolean {
 export interface BodyDevice {
   readonly fingerprint: string | null;
   readonly address: Address | null;
-  readonly absent: readonly AbsentHint[];
+  readonly unusableHints: readonly UnusableHint[];
 }
 
 /** Reads the device of a request. A value that says nothing about the payer is ignored. */
@@ -68,12 +68,16 @@ export function readDevice(body: { readonly fingerprint?: string; readonly ip?: 
   const isMissing = fingerprint !== null && isPlaceholder(fingerprint);
   const parsed = body.ip === undefined ? null : parseAddress(body.ip);
   const why = body.ip === undefined ? null : findAbsentReason(body.ip, parsed);
-  const absent: AbsentHint[] = isMissing ? [{ field: 'fingerprint', why: 'placeholder' }] : [];
+  const absent: UnusableHint[] = isMissing ? [{ field: 'fingerprint', why: 'placeholder' }] : [];
   if (why !== null) absent.push({ field: 'ip', why });
-  return { fingerprint: isMissing ? null : fingerprint, address: why === null ? parsed : null, absent };
+  return {
+    fingerprint: isMissing ? null : fingerprint,
+    address: why === null ? parsed : null,
+    unusableHints: absent,
+  };
 }
 
-function findAbsentReason(ip: string, address: Address | null): AbsentReason | null {
+function findAbsentReason(ip: string, address: Address | null): UnusableHintReason | null {
   if (address === null) return isPlaceholder(ip) ? 'placeholder' : 'notAnAddress';
   return isPublicAddress(address) ? null : 'notPublic';
 }

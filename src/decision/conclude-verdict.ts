@@ -1,10 +1,10 @@
-import { type Assessment, findVerdictRule } from './assess.ts';
-import { renderReason } from './decision.ts';
+import { type Assessment, chooseVerdictRule } from './assess.ts';
+import { formatReason } from './decision.ts';
 import type { DrawnHoldout, IsHeldOut } from './holdout.ts';
 import type { ClientState } from './payer/client-state.ts';
 import {
   climbLadder,
-  getLevels,
+  getLevelWaitsMs,
   getRemainingWaitMs,
   type Ladder,
   type LadderSettings,
@@ -25,7 +25,7 @@ export interface ConcludedVerdict {
   /** The length of the previous wait if the ladder alone would have given a shorter one. Otherwise null. */
   readonly waitFloorMs: number | null;
   /** The verdict rules that matched and have a holdout. */
-  readonly drawn: readonly DrawnHoldout[];
+  readonly drawnHoldouts: readonly DrawnHoldout[];
   readonly ladderAfter: Ladder;
 }
 
@@ -53,16 +53,16 @@ export function concludeVerdict(
   isHeldOut: IsHeldOut,
 ): ConcludedVerdict {
   const { at } = standing;
-  const { rule, params, drawn } = findVerdictRule(rules, values, isHeldOut);
+  const { rule, params, drawn } = chooseVerdictRule(rules, values, isHeldOut);
   const ladderAfter = computeNextLadder(params, settings, standing);
   const waitSeconds = Math.ceil(getRemainingWaitMs(ladderAfter, at) / 1000);
   return {
     verdict: params.verdict,
     rule,
-    reason: renderReason(params.reason, values, { waitSeconds, ladderLevelAfter: ladderAfter.level }),
+    reason: formatReason(params.reason, values, { waitSeconds, ladderLevelAfter: ladderAfter.level }),
     waitSeconds: params.verdict === 'WAIT' ? waitSeconds : null,
     ladder: params.verdict === 'WAIT' ? params.ladder : null,
-    drawn,
+    drawnHoldouts: drawn,
     waitFloorMs: computeWaitFloor(params, settings, standing, ladderAfter),
     ladderAfter,
   };
@@ -85,7 +85,7 @@ function computeNextLadder(
     case 'WAIT':
       return climbLadder(
         ladderBefore,
-        getLevels(settings, ladder),
+        getLevelWaitsMs(settings, ladder),
         at,
         ladderBefore.level > 0 ? lastWaitMs : 0,
       );
@@ -119,7 +119,7 @@ type LastWait = Pick<ClientState, 'lastWaitMs' | 'lastWaitLadder'>;
  * Computes the newest wait after a verdict. If the previous wait gave this wait its length, the ladder of the
  * previous wait is kept.
  */
-export function computeNewestWait(
+export function computeLastWait(
   { verdict, ladderAfter, ladder, waitFloorMs }: LastVerdict,
   { lastWaitMs, lastWaitLadder }: LastWait,
   at: number,
@@ -131,10 +131,10 @@ export function computeNewestWait(
       lastWaitLadder: hasOwnLength ? (ladder ?? null) : lastWaitLadder,
     };
   }
-  return ladderAfter.level === 0 ? OFF_THE_LADDER : { lastWaitMs, lastWaitLadder };
+  return ladderAfter.level === 0 ? NO_LAST_WAIT : { lastWaitMs, lastWaitLadder };
 }
 
-const OFF_THE_LADDER: LastWait = { lastWaitMs: 0, lastWaitLadder: null };
+const NO_LAST_WAIT: LastWait = { lastWaitMs: 0, lastWaitLadder: null };
 
 /** A verdict, concluded or recorded. */
 type LastVerdict = Pick<ConcludedVerdict, 'verdict' | 'ladderAfter'> & {

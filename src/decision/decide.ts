@@ -1,13 +1,13 @@
 import { nameEveryMember } from '#base/shapes.ts';
-import { type Assessment, assessPayer, findRaisedFlags, labelFactValues } from './assess.ts';
-import { type ConcludedVerdict, computeNewestWait, concludeVerdict, isAttempt } from './conclude-verdict.ts';
+import { type Assessment, assessPayer, labelFactValues, listRaisedFlags } from './assess.ts';
+import { type ConcludedVerdict, computeLastWait, concludeVerdict, isAttempt } from './conclude-verdict.ts';
 import type { Decision, ScoreAnswer } from './decision.ts';
 import { findPseudonym } from './facts/attribute.ts';
 import type { FactContext, Sightings } from './facts/fact.ts';
-import { type DrawnHoldout, type HoldoutDraw, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
+import { type DrawHoldouts, type DrawnHoldout, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
 import { formatMoney } from './payer/amount.ts';
-import { joinAttributes, type NodeSecrets, renameFormerPseudonyms } from './payer/attribute-secrets.ts';
-import { noteValues } from './payer/attribute-values.ts';
+import { joinAttributes, type NodeSecretIds, renameFormerPseudonyms } from './payer/attribute-secrets.ts';
+import { noteAttributeValues } from './payer/attribute-values.ts';
 import { NO_ATTRIBUTES, type StatedAttributes } from './payer/attributes.ts';
 import { type ClientKey, formatDecisionId } from './payer/client-key.ts';
 import {
@@ -23,20 +23,20 @@ import {
   toShortHash,
   type VerdictEvent,
 } from './payer/client-state.ts';
-import { type KnownHints, listKnownHints } from './payer/hints.ts';
+import { type KnownHints, summarizeKnownHints } from './payer/hints.ts';
 import { getRemainingWaitMs, type Ladder, resetLadderAfterAbsence } from './payer/ladder.ts';
 import { computePaymentScore, formatPaymentScore } from './payer/payment-score.ts';
-import type { AskedVerdict, PaymentRequest, ScoreRequest, VerdictRequest } from './requests.ts';
+import type { RequestedPayment, ScoreRequest, VerdictRequest, VerdictRequestContent } from './requests.ts';
 import { getPlatformSettings, type PlatformSettings, type RuleSet, type Verdict } from './rules/rule-set.ts';
 import { recordScore } from './score-hints.ts';
-import { type ListSubject, NO_LISTS, type SharedLists } from './shared-lists.ts';
+import { NO_LISTS, type RequestLookupParts, type SharedLists } from './shared-lists.ts';
 
 export interface ScoreResult {
   readonly answer: ScoreAnswer;
   /** Names of the bot signals that matched. A new client is not a bot, even if signals matched. */
   readonly signals: readonly string[];
   /** Group rules and signals with a holdout that matched. */
-  readonly drawn: readonly DrawnHoldout[];
+  readonly drawnHoldouts: readonly DrawnHoldout[];
   readonly nextState: ClientState;
 }
 
@@ -63,9 +63,9 @@ export interface DecisionInput {
   /** Without lists, nobody is on a list. */
   readonly lists?: SharedLists;
   /** Says who is held out of which rules. Without a draw, nobody is held out. */
-  readonly holdoutDraw?: HoldoutDraw;
+  readonly holdoutDraw?: DrawHoldouts;
   /** The secrets of the node that decides. Without them, every stored pseudonym is used unchanged. */
-  readonly secrets?: NodeSecrets | undefined;
+  readonly secretIds?: NodeSecretIds | undefined;
   /** Epoch ms. */
   readonly now: number;
 }
@@ -85,7 +85,7 @@ export function decideScore(rules: RuleSet, standing: DecisionInput, request: Sc
   const context = buildFactContext(rules, view, settings, request, stated, standing, now);
   const assessment = assessPayer(rules, context, drawHoldouts(standing, at));
   const answer = buildScoreAnswer(rules, settings, nextState, assessment, at);
-  return { answer, signals: assessment.signals, drawn: assessment.drawn, nextState };
+  return { answer, signals: assessment.signals, drawnHoldouts: assessment.drawnHoldouts, nextState };
 }
 
 const nameRecordedMembers = nameEveryMember<Decision>();
@@ -105,8 +105,8 @@ export function decideVerdict(
     standing,
     request,
   );
-  const holdout = [...assessment.drawn, ...concluded.drawn];
-  const flags = findRaisedFlags(rules, assessment.values);
+  const holdout = [...assessment.drawnHoldouts, ...concluded.drawnHoldouts];
+  const flags = listRaisedFlags(rules, assessment.values);
   const decision = nameRecordedMembers({
     decisionId: formatDecisionId(client.hash, nextState.seq, at),
     seq: nextState.seq,
@@ -144,12 +144,12 @@ export function decideVerdict(
 export function decideWithoutRecord(
   rules: RuleSet,
   standing: DecisionInput,
-  request: AskedVerdict,
+  request: VerdictRequestContent,
 ): JudgedVerdict {
   const { client, sightings, now } = standing;
   const at = chooseEventTime(standing.state, now);
   const settings = getPlatformSettings(rules, client.platform);
-  const hints = listKnownHints(standing.state.hints, at);
+  const hints = summarizeKnownHints(standing.state.hints, at);
   const stated = joinStatedAttributes(rules, hints, request, standing);
   const state = renameFormerPseudonyms(standing.state, stated);
   const ladderBefore = resetLadderAfterAbsence(state, settings.ladder, at);
@@ -169,7 +169,7 @@ export function decideWithoutRecord(
     lastVerdictAt: at,
     lastVerdictBlocked: concluded.verdict === 'BLOCK',
     ladder: concluded.ladderAfter,
-    ...computeNewestWait(concluded, state, at),
+    ...computeLastWait(concluded, state, at),
     ...noteVerdictValues(rules, context, at),
     events: seen.events.with(-1, addAnswerToEvent(event, concluded.verdict)),
   };
@@ -191,7 +191,9 @@ function noteVerdictValues(
     const value = findPseudonym(declared, attributes[declared.name]);
     return value === null ? [] : [[declared.name, value]];
   });
-  return values.length === 0 ? {} : { attributeValues: noteValues(state.attributeValues, values, at) };
+  return values.length === 0
+    ? {}
+    : { attributeValues: noteAttributeValues(state.attributeValues, values, at) };
 }
 
 /** Assesses a client as of now, for people to read. The assessment counts no request. */
@@ -223,7 +225,7 @@ function viewWithoutRequest(
   now: number,
 ): ContextView {
   const ladder = resetLadderAfterAbsence(state, settings.ladder, now);
-  const hints = listKnownHints(state.hints, now);
+  const hints = summarizeKnownHints(state.hints, now);
   return { state, asked: null, isNew: isNewClient(state), ladder, hints, sightings, now };
 }
 
@@ -237,7 +239,7 @@ function joinStatedAttributes(
   { attributes: declared }: RuleSet,
   held: KnownHints,
   stated: StatedAttributes,
-  { secrets }: DecisionInput,
+  { secretIds: secrets }: DecisionInput,
 ): StatedAttributes {
   return declared.size === 0 ? NOTHING_STATED : joinAttributes(held, stated, secrets);
 }
@@ -246,7 +248,7 @@ function buildFactContext(
   rules: RuleSet,
   view: ContextView,
   settings: PlatformSettings,
-  request: PaymentRequest,
+  request: RequestedPayment,
   stated: StatedAttributes,
   { client, lists = NO_LISTS }: DecisionInput,
   listedAt = view.now,
@@ -273,11 +275,11 @@ function buildFactContext(
 /** Returns the parts of a request that a shared list may name. */
 function buildListSubject(
   { platform, clientIdKey }: ClientKey,
-  { method, sellPointKey }: Pick<PaymentRequest, 'method' | 'sellPointKey'>,
+  { method, sellPointKey }: Pick<RequestedPayment, 'method' | 'sellPointKey'>,
   { fingerprints, ips, networks, former }: Pick<KnownHints, 'fingerprints' | 'ips' | 'networks' | 'former'>,
   stated: StatedAttributes,
   { attributes: declaredAttributes }: Pick<RuleSet, 'attributes'>,
-): ListSubject {
+): RequestLookupParts {
   return {
     platform,
     clientIdKey,
@@ -299,7 +301,7 @@ function addAnswerToEvent(event: VerdictEvent, verdict: Verdict): VerdictEvent {
 }
 
 function buildVerdictEvent(
-  request: AskedVerdict,
+  request: VerdictRequestContent,
   settings: PlatformSettings,
   { fingerprints, ips }: KnownHints,
   early: boolean,

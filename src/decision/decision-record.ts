@@ -1,8 +1,14 @@
 import { hash } from 'node:crypto';
 import { NamedError } from '#base/named-error.ts';
-import { DECISION_MEMBERS, type Decision, OTHERWISE, type RenderedPart, renderReason } from './decision.ts';
+import {
+  DECISION_MEMBERS,
+  type Decision,
+  formatReason,
+  OTHERWISE,
+  type RenderableReasonPart,
+} from './decision.ts';
 import { CLIENT_GROUPS } from './decision-words.ts';
-import type { FactReading } from './facts/fact.ts';
+import type { NullableFactValue } from './facts/fact.ts';
 import { BASE64_DIGITS, formatDecisionId, type PlatformName, parseBase64Digit } from './payer/client-key.ts';
 import { getRemainingWaitMs, type Ladder } from './payer/ladder.ts';
 import { formatPaymentScore } from './payer/payment-score.ts';
@@ -41,7 +47,7 @@ interface ShapeFact {
 interface ShapeRule {
   readonly name: string;
   readonly verdict: Verdict;
-  readonly reason: readonly RenderedPart[];
+  readonly reason: readonly RenderableReasonPart[];
 }
 
 const shapes = new WeakMap<RuleSet, RecordShape>();
@@ -150,7 +156,7 @@ export function decodeDecisionRow(row: DecisionRow, clientHash: string, { conten
   const rule = contents.rules[ruleIndex];
   if (rule === undefined) throw new RecordDamaged(`a decision record names rule ${ruleIndex}`);
   const values = unpackFacts(cells, contents.facts, unpackUuid(sellPointKey));
-  const facts: Record<string, FactReading> = {};
+  const facts: Record<string, NullableFactValue> = {};
   for (const [index, { label }] of contents.facts.entries()) facts[label] = values[index] ?? null;
   const ladderAfter = decodeLadder(after, at);
   return {
@@ -185,7 +191,7 @@ type DerivedMembers = Pick<
  */
 function deriveMembers(
   { verdict, reason }: ShapeRule,
-  values: readonly FactReading[],
+  values: readonly NullableFactValue[],
   { isBot, clientGroup, paymentScore }: Decision['facts'],
   ladderAfter: Ladder,
   at: number,
@@ -195,7 +201,7 @@ function deriveMembers(
     arm: 'active',
     verdict,
     ...(verdict === 'WAIT' ? { waitSeconds } : {}),
-    reason: renderReason(reason, values, { waitSeconds, ladderLevelAfter: ladderAfter.level }),
+    reason: formatReason(reason, values, { waitSeconds, ladderLevelAfter: ladderAfter.level }),
     isBot: isBot === true,
     clientGroup: CLIENT_GROUPS.find((group) => group === clientGroup) ?? 'NEW',
     paymentScore: formatPaymentScore(typeof paymentScore === 'number' ? paymentScore : 0.5),
@@ -300,7 +306,7 @@ function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly Shape
   return place === shapeFacts.length ? [packed + others, ...longer] : null;
 }
 
-function fitsShapeFact(value: FactReading, { flag, words }: ShapeFact): boolean {
+function fitsShapeFact(value: NullableFactValue, { flag, words }: ShapeFact): boolean {
   switch (typeof value) {
     case 'boolean':
       return flag || words?.includes(value) === true;
@@ -311,7 +317,7 @@ function fitsShapeFact(value: FactReading, { flag, words }: ShapeFact): boolean 
   }
 }
 
-function encodeFactCharacter(value: FactReading, { words }: ShapeFact, sellPointKey: string): string {
+function encodeFactCharacter(value: NullableFactValue, { words }: ShapeFact, sellPointKey: string): string {
   if (value === null) return NOT_KNOWN;
   if (value === sellPointKey && words === undefined) return SELL_POINT;
   const digit = typeof value === 'number' ? value : (words?.indexOf(value) ?? -1);
@@ -322,7 +328,7 @@ function unpackFacts(
   [characters, ...longer]: FactsRow,
   shapeFacts: readonly ShapeFact[],
   sellPointKey: string,
-): readonly FactReading[] {
+): readonly NullableFactValue[] {
   const left = longer.values();
   let [flag, other] = [0, Math.ceil(shapeFacts.filter((fact) => fact.flag).length / FLAGS_A_CHARACTER)];
   return shapeFacts.map((fact) => {

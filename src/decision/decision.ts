@@ -1,18 +1,18 @@
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import type { ARMS } from './decision-words.ts';
-import { type FactReading, factReading } from './facts/fact.ts';
+import { type NullableFactValue, nullableFactValueSchema } from './facts/fact.ts';
 import { HoldoutSchema } from './holdout.ts';
 import { DECISION_ID_PATTERN, platformSchema } from './payer/client-key.ts';
-import { clientGroup } from './payer/client-state.ts';
+import { clientGroupSchema } from './payer/client-state.ts';
 import { LadderSchema } from './payer/ladder.ts';
 import { NOT_KNOWN_TEXT } from './rules/condition.ts';
 import {
   type AnswerPlaceholder,
   DIGEST_PATTERN,
   type RuleVersion,
-  ruleVersion,
-  verdict,
+  ruleVersionSchema,
+  verdictSchema,
 } from './rules/rule-set.ts';
 
 /** Which rule set of a rollout decided. */
@@ -22,37 +22,37 @@ export type Arm = (typeof ARMS)[number];
  * The objective of a trial, which says by what the trial is judged, as JSON text. Each decision of a trial keeps the
  * objective with which the trial began.
  */
-export const objectiveText = s.word(
+export const objectiveTextSchema = s.plainText(
   'What a trial is judged by: a JSON object of what was said of it when it began; absent for lasting money alone',
 );
 
 /** The draw of a client for a trial in which each version decides for a share of the clients. */
 const DrawSchema = s.shape('Of a trial: what the client was drawn into', {
-  version: Type.Unsafe<RuleVersion>(ruleVersion),
+  version: Type.Unsafe<RuleVersion>(ruleVersionSchema),
   percent: Type.Number({ minimum: 0, maximum: 100, description: 'The chance of that draw' }),
   since: s.epochMs('Since when the shares of the trial are these'),
-  objective: Type.Optional(objectiveText),
+  objective: Type.Optional(objectiveTextSchema),
 });
 
-export type TrialDraw = s.Shape<typeof DrawSchema>;
+export type TrialDraw = s.ValueOf<typeof DrawSchema>;
 
-export const isBot = s.withExample(s.yesNo('Bot flag'), false);
+export const isBotSchema = s.withExample(s.yesNo('Bot flag'), false);
 
 /** The name of the rule in a decision for which no rule matched. */
 export const OTHERWISE = 'otherwise';
 
-export const paymentScoreText = s.withExample(
+export const paymentScoreSchema = s.withExample(
   Type.String({
     pattern: '^[01]\\.[0-9]{4}$',
     description: 'Empirical probability of successful payment, 4 decimal places; "0.5000" for a new client',
   }),
   '0.5000',
 );
-export const waitSeconds = Type.Integer({
+export const waitSecondsSchema = Type.Integer({
   minimum: 1,
   description: 'Only with WAIT: show a timer, then ask again',
 });
-export const stickyRequisiteRef = s.word('Only with GET_SAME_STICKY: the requisite to show');
+export const stickyRequisiteRefSchema = s.plainText('Only with GET_SAME_STICKY: the requisite to show');
 
 /**
  * Everything that is recorded of a decision. The type, the stored row, the columns of the archive, the shape in the
@@ -66,11 +66,11 @@ const RECORDED = {
   }),
   at: s.epochMs('When it was decided'),
   platform: platformSchema('Whose client'),
-  sellPointKey: s.word('Point of sale', 'shop-1'),
-  clientIdKey: s.word('Client', 'ann'),
-  orderRef: s.word("The caller's order", 'order-1'),
-  requestId: s.word('As in X-Request-Id and in the log', '0b9bfa1e-3a1c-4d5c-9f0e-5d2f8f6f3c11'),
-  ruleVersion: Type.Unsafe<RuleVersion>(ruleVersion),
+  sellPointKey: s.plainText('Point of sale', 'shop-1'),
+  clientIdKey: s.plainText('Client', 'ann'),
+  orderRef: s.plainText("The caller's order", 'order-1'),
+  requestId: s.plainText('As in X-Request-Id and in the log', '0b9bfa1e-3a1c-4d5c-9f0e-5d2f8f6f3c11'),
+  ruleVersion: Type.Unsafe<RuleVersion>(ruleVersionSchema),
   digest: s.withExample(
     Type.String({ pattern: DIGEST_PATTERN, description: 'SHA-256 over the files of the rule set' }),
     s.DIGEST_EXAMPLE,
@@ -80,26 +80,28 @@ const RECORDED = {
     'Which rule set of a rollout decided',
   ),
   draw: Type.Optional(DrawSchema),
-  verdict,
-  waitSeconds: Type.Optional(waitSeconds),
+  verdict: verdictSchema,
+  waitSeconds: Type.Optional(waitSecondsSchema),
   ladder: Type.Optional(
-    s.word('The named ladder that the wait is of; absent without WAIT, and on the ladder without a name'),
+    s.plainText(
+      'The named ladder that the wait is of; absent without WAIT, and on the ladder without a name',
+    ),
   ),
   waitFloorMs: Type.Optional(
     s.count('How long the wait before was, ms, where the ladder would have given a shorter one'),
   ),
-  stickyRequisiteRef: Type.Optional(stickyRequisiteRef),
-  reason: s.word('As answered', 'No reason to hold the payer back.'),
-  isBot,
-  clientGroup,
-  paymentScore: paymentScoreText,
-  rule: s.word('The rule that gave the verdict, or "otherwise"', 'otherwise'),
+  stickyRequisiteRef: Type.Optional(stickyRequisiteRefSchema),
+  reason: s.plainText('As answered', 'No reason to hold the payer back.'),
+  isBot: isBotSchema,
+  clientGroup: clientGroupSchema,
+  paymentScore: paymentScoreSchema,
+  rule: s.plainText('The rule that gave the verdict, or "otherwise"', 'otherwise'),
   signals: s.list(Type.String(), 'The bot signals that matched'),
   flags: Type.Optional(
     s.list(Type.String(), 'What flags.yaml marks the request with, for people; absent without a flag'),
   ),
   facts: s.withExample(
-    Type.Record(factReading, {
+    Type.Record(nullableFactValueSchema, {
       description:
         'The values that the rules saw, by label, like "verdicts(10m)"; null where none was known. A fact that is not there was not asked for',
     }),
@@ -125,9 +127,9 @@ export const DecisionSchema = s.named(
   }),
 );
 
-export const DECISION_MEMBERS = s.listMembers(DecisionSchema);
+export const DECISION_MEMBERS = s.listMemberNames(DecisionSchema);
 
-export type Decision = s.Shape<typeof DecisionSchema>;
+export type Decision = s.ValueOf<typeof DecisionSchema>;
 
 /** The verdict answer of the interface (section 2.4), and nothing else. */
 export type VerdictAnswer = Pick<
@@ -151,9 +153,9 @@ export function toVerdictAnswer(decision: Decision): VerdictAnswer {
 export const ScoreAnswerSchema = s.named(
   'ScoreAnswer',
   s.shape('Interface, section 2.2', {
-    clientGroup,
-    paymentScore: paymentScoreText,
-    isBot,
+    clientGroup: clientGroupSchema,
+    paymentScore: paymentScoreSchema,
+    isBot: isBotSchema,
     preferredAcceptorKey: Type.Optional(
       s.list(Type.String(), 'Only for STICKY: the acceptors of the binding'),
     ),
@@ -166,31 +168,31 @@ export const ScoreAnswerSchema = s.named(
   }),
 );
 
-export type ScoreAnswer = s.Shape<typeof ScoreAnswerSchema>;
+export type ScoreAnswer = s.ValueOf<typeof ScoreAnswerSchema>;
 
 /** A part of a reason text, with the members that rendering needs. */
-export type RenderedPart =
+export type RenderableReasonPart =
   | { readonly kind: 'words'; readonly words: string }
   | { readonly kind: 'fact'; readonly fact: { readonly index: number } }
   | { readonly kind: 'answer'; readonly name: AnswerPlaceholder };
 
 /** Renders the text of a reason. Values of facts and of the answer replace its placeholders. */
-export function renderReason(
-  parts: readonly RenderedPart[],
-  values: readonly FactReading[],
+export function formatReason(
+  parts: readonly RenderableReasonPart[],
+  values: readonly NullableFactValue[],
   answer: Readonly<Record<AnswerPlaceholder, number>>,
 ): string {
   return parts.map((part) => renderPart(part, values, answer)).join('');
 }
 
 /** Renders the value of a fact. */
-function formatReading(value: FactReading): string {
+function formatReading(value: NullableFactValue): string {
   return value === null ? NOT_KNOWN_TEXT : String(value);
 }
 
 function renderPart(
-  part: RenderedPart,
-  values: readonly FactReading[],
+  part: RenderableReasonPart,
+  values: readonly NullableFactValue[],
   answer: Readonly<Record<AnswerPlaceholder, number>>,
 ): string {
   switch (part.kind) {

@@ -1,13 +1,13 @@
 import {
   type AskedAttribute,
+  addClientMarks,
   boundDeviceVerdicts,
   CLIENTS_ON_DEVICE_MAX,
-  countClientWithMarks,
   type DeviceKind,
   groupCountsByName,
   type NamedPseudonym,
   NOBODY_SEEN,
-  pickMoreShared,
+  pickMoreSharedCounts,
   SHARING_WINDOW_MS_MAX,
   type SharingCounts,
   type SharingQuestions,
@@ -16,12 +16,12 @@ import {
 import type { KnownHints } from './payer/hints.ts';
 import {
   addPaymentMark,
-  BITS_OF_MARK,
-  encodeMarks,
-  NO_MARKS,
+  encodeSightingMarks,
+  MARK_BITS,
+  NO_SIGHTING_MARKS,
   type SightingMarks,
 } from './payer/sighting-marks.ts';
-import { findStepRange, getStepNumber, VERDICT_STEPS, VERDICTS_OF_STEP_MAX } from './payer/verdict-steps.ts';
+import { getStepNumber, getStepRange, VERDICT_STEPS, VERDICTS_OF_STEP_MAX } from './payer/verdict-steps.ts';
 
 export type ShownDevices = Pick<KnownHints, 'fingerprints' | 'ips'>;
 
@@ -54,14 +54,14 @@ export class DeviceSightings<Client = string> {
   readonly #devicesOf = new Map<Client, readonly (readonly [DeviceKind, string])[]>();
 
   /** Notes a client on its devices. `questions` says whether the verdict is counted on the devices, too. */
-  record(
+  recordDevices(
     client: Client,
     { fingerprints, ips }: ShownDevices,
     now: number,
-    marks: SightingMarks = NO_MARKS,
+    marks: SightingMarks = NO_SIGHTING_MARKS,
     questions: SharingQuestions | null = null,
   ): void {
-    const bits = encodeMarks(marks);
+    const bits = encodeSightingMarks(marks);
     if (questions?.fingerprint.notes.verdicts === true)
       for (const id of fingerprints) this.#countVerdict('fingerprint', id, now);
     if (questions?.ip.notes.verdicts === true) for (const id of ips) this.#countVerdict('ip', id, now);
@@ -83,12 +83,12 @@ export class DeviceSightings<Client = string> {
    * Counts the clients that were seen on the devices. The client itself is counted with `marks`. For each window, the
    * result has the counts of the device that most clients share.
    */
-  sightings(
+  countClientsOnDevices(
     client: Client,
     { fingerprints, ips }: ShownDevices,
     questions: SharingQuestions,
     now: number,
-    marks: SightingMarks = NO_MARKS,
+    marks: SightingMarks = NO_SIGHTING_MARKS,
   ): Sightings {
     return {
       fingerprint: this.#countSharing('fingerprint', fingerprints, { client, questions, now, marks }),
@@ -106,21 +106,21 @@ export class DeviceSightings<Client = string> {
    * Notes the client on its values of attributes, and then counts the clients that have each value. Returns null if
    * `asked` is empty.
    */
-  seeValues(
+  recordAndCountValues(
     client: Client,
     asked: readonly AskedAttribute[],
     now: number,
   ): ReadonlyMap<string, ReadonlyMap<number, number>> | null {
     if (asked.length === 0) return null;
     this.recordValues(client, asked, now);
-    return this.clientsWithValues(client, asked, now);
+    return this.countClientsWithValues(client, asked, now);
   }
 
   /**
    * Counts the clients that have each of the values, including this client. The counts are grouped by the name of the
    * attribute and the window in ms.
    */
-  clientsWithValues(
+  countClientsWithValues(
     client: Client,
     asked: readonly AskedAttribute[],
     now: number,
@@ -128,7 +128,7 @@ export class DeviceSightings<Client = string> {
     return groupCountsByName(
       asked.map(({ name, value, windowsMs }) => {
         const seen = this.#devices.attribute.get(`${name}/${value}`);
-        const count = (windowMs: number) => othersSince(seen, client, now - windowMs).clients + 1;
+        const count = (windowMs: number) => countOthersOnDevice(seen, client, now - windowMs).clients + 1;
         return [
           name,
           new Map(windowsMs.map((windowMs) => [windowMs, Math.min(CLIENTS_ON_DEVICE_MAX, count(windowMs))])),
@@ -147,7 +147,7 @@ export class DeviceSightings<Client = string> {
   }
 
   #countVerdictsSince(kind: DeviceKind, id: string, windowMs: number, now: number): number {
-    const { ring, first } = findStepRange(windowMs, now);
+    const { ring, first } = getStepRange(windowMs, now);
     const counts = this.#verdicts[kind].get(id)?.[ring] ?? new Map<number, number>();
     return [...counts].reduce((sum, [step, verdicts]) => sum + (step >= first ? verdicts : 0), 0);
   }
@@ -185,13 +185,13 @@ export class DeviceSightings<Client = string> {
     for (const id of ids) {
       const seen = this.#devices[kind].get(id);
       for (const windowMs of windowsMs) {
-        const others = othersSince(seen, client, now - windowMs);
+        const others = countOthersOnDevice(seen, client, now - windowMs);
         const clients = Math.min(CLIENTS_ON_DEVICE_MAX, others.clients + 1);
         const verdicts = verdictWindowsMs.includes(windowMs)
           ? boundDeviceVerdicts(this.#countVerdictsSince(kind, id, windowMs, now), clients)
           : 0;
-        const here = countClientWithMarks({ ...others, clients, verdicts }, own, marks);
-        counts.set(windowMs, pickMoreShared(here, counts.get(windowMs)));
+        const here = addClientMarks({ ...others, clients, verdicts }, own, marks);
+        counts.set(windowMs, pickMoreSharedCounts(here, counts.get(windowMs)));
       }
     }
     return counts;
@@ -208,7 +208,7 @@ interface SharingQuery<Client> {
 interface Sighting {
   /** Epoch ms. */
   readonly at: number;
-  /** The encoded marks, see `encodeMarks`. */
+  /** The encoded marks, see `encodeSightingMarks`. */
   readonly bits: number;
 }
 
@@ -304,7 +304,7 @@ type CountedGroup = 'clients' | 'paying' | 'unpaid' | 'blocked' | (typeof ORDER_
 /** The groups in which a client is counted. The index is the client's encoded marks. */
 const COUNTED_GROUPS: readonly (readonly CountedGroup[])[] = Array.from({ length: 256 }, (_, bits) => [
   'clients',
-  ...(['paying', 'unpaid', 'blocked'] as const).filter((mark) => (bits & BITS_OF_MARK[mark]) !== 0),
+  ...(['paying', 'unpaid', 'blocked'] as const).filter((mark) => (bits & MARK_BITS[mark]) !== 0),
   ...ORDER_DIGITS.flatMap(({ name, weight }) => (((bits >> 3) & weight) !== 0 ? [name] : [])),
 ]);
 
@@ -312,7 +312,7 @@ function listCountedGroups(bits: number): readonly CountedGroup[] {
   return COUNTED_GROUPS[bits] ?? [];
 }
 
-function othersSince<Client>(
+function countOthersOnDevice<Client>(
   seen: SingleClient<Client> | SeenClients<Client> | undefined,
   client: Client,
   since: number,

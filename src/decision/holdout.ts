@@ -1,22 +1,22 @@
 import { createHmac } from 'node:crypto';
 import { Type } from '#base/json-schema.ts';
-import { type Shape, shape, word, yesNo } from '#base/shapes.ts';
-import type { FactReading } from './facts/fact.ts';
+import { plainText, shape, type ValueOf, yesNo } from '#base/shapes.ts';
+import type { NullableFactValue } from './facts/fact.ts';
 import { type ClientKey, toClientNumber } from './payer/client-key.ts';
 import type { FactRef } from './rules/condition.ts';
 import type { Holdout, ParsedRules, Rule, RuleSet } from './rules/rule-set.ts';
 
 export const HoldoutSchema = shape('A rule with a holdout that was reached and matched, and what was drawn', {
-  rule: word('Its file and name, like "groups/blocked-by-unpaid-chain"'),
+  rule: plainText('Its file and name, like "groups/blocked-by-unpaid-chain"'),
   share: Type.Number({ description: 'Of the clients, from 0 to 1, as the rule had it' }),
   heldOut: yesNo('It was skipped: the client is held out of it. Otherwise it applied'),
 });
 
 /** The draw of a client for one rule. */
-export type DrawnHoldout = Shape<typeof HoldoutSchema>;
+export type DrawnHoldout = ValueOf<typeof HoldoutSchema>;
 
 /** Lists the rules that were skipped. */
-export function listSkippedRules(drawn: readonly DrawnHoldout[] = []): readonly DrawnHoldout[] {
+export function selectSkippedHoldouts(drawn: readonly DrawnHoldout[] = []): readonly DrawnHoldout[] {
   return drawn.filter(({ heldOut }) => heldOut);
 }
 
@@ -26,9 +26,9 @@ export type IsHeldOut = (rule: string, share: number) => boolean;
 export const NOBODY_HELD_OUT: IsHeldOut = () => false;
 
 /** Draws from which rules a client is held out. `at` is the time in epoch ms. */
-export type HoldoutDraw = (client: Pick<ClientKey, 'hash'>, at: number) => IsHeldOut;
+export type DrawHoldouts = (client: Pick<ClientKey, 'hash'>, at: number) => IsHeldOut;
 
-export const NO_HOLDOUTS: HoldoutDraw = () => NOBODY_HELD_OUT;
+export const NO_HOLDOUTS: DrawHoldouts = () => NOBODY_HELD_OUT;
 
 /** How long the draw of a client stays the same. */
 export const HOLDOUT_PERIOD_MS = 30 * 24 * 3600_000;
@@ -39,7 +39,7 @@ export const HOLDOUT_PERIOD_MS = 30 * 24 * 3600_000;
  * clients begin at different times. The draw uses only the number in the client's hash, because the archive has that
  * number, too.
  */
-export function createHoldoutDraw(secret: string): HoldoutDraw {
+export function createHoldoutDraw(secret: string): DrawHoldouts {
   return (client, at) => (rule, share) => {
     const number = toClientNumber(client.hash);
     const offsetMs = Number(BigInt(number) % BigInt(HOLDOUT_PERIOD_MS));
@@ -50,7 +50,7 @@ export function createHoldoutDraw(secret: string): HoldoutDraw {
 }
 
 /** Lists the rules with a holdout by file and name, each with the share of clients that are held out of it. */
-export function listHoldoutShares({ groups, signals, verdicts }: ParsedRules): ReadonlyMap<string, number> {
+export function mapHoldoutShares({ groups, signals, verdicts }: ParsedRules): ReadonlyMap<string, number> {
   const files: Readonly<Record<HoldoutFile, readonly Rule<unknown>[]>> = {
     groups: groups.rules,
     'bot-signals': signals.rules,
@@ -67,7 +67,7 @@ export function listHoldoutShares({ groups, signals, verdicts }: ParsedRules): R
 
 /** Repeats the holdouts that were recorded with a decision. */
 export function replayHoldouts(drawn: readonly DrawnHoldout[] = []): IsHeldOut {
-  const rules = new Set(listSkippedRules(drawn).map(({ rule }) => rule));
+  const rules = new Set(selectSkippedHoldouts(drawn).map(({ rule }) => rule));
   return (rule) => rules.has(rule);
 }
 
@@ -75,8 +75,8 @@ export function replayHoldouts(drawn: readonly DrawnHoldout[] = []): IsHeldOut {
 export type HoldoutFile = 'groups' | 'bot-signals' | 'verdicts';
 
 /** Collects the draws of one decision. */
-export class HoldoutDraws {
-  readonly drawn: DrawnHoldout[] = [];
+export class HoldoutCollector {
+  readonly drawnHoldouts: DrawnHoldout[] = [];
   readonly #rules: RuleSet;
   readonly #isHeldOut: IsHeldOut;
 
@@ -86,11 +86,15 @@ export class HoldoutDraws {
   }
 
   /** Tells whether a rule that matches these values is skipped, and notes the draw in either case. */
-  skips(file: HoldoutFile, { name, holdout }: Rule<unknown>, values: readonly FactReading[]): boolean {
+  isSkipped(
+    file: HoldoutFile,
+    { name, holdout }: Rule<unknown>,
+    values: readonly NullableFactValue[],
+  ): boolean {
     if (holdout === undefined || !mayBeHeldOut(this.#rules, holdout, values)) return false;
     const rule = `${file}/${name}`;
     const heldOut = this.#isHeldOut(rule, holdout.share);
-    this.drawn.push({ rule, share: holdout.share, heldOut });
+    this.drawnHoldouts.push({ rule, share: holdout.share, heldOut });
     return heldOut;
   }
 }
@@ -113,7 +117,11 @@ export function listHoldoutFacts(rules: RuleSet): readonly FactRef[] {
  * Whether a holdout may apply. It never applies to a client about whom a person decided or who is on a shared list,
  * and never above the amount that the rule allows.
  */
-function mayBeHeldOut({ facts }: RuleSet, { maxAmounts }: Holdout, values: readonly FactReading[]): boolean {
+function mayBeHeldOut(
+  { facts }: RuleSet,
+  { maxAmounts }: Holdout,
+  values: readonly NullableFactValue[],
+): boolean {
   const seen = (name: string) => values[facts.find((ref) => ref.name === name)?.index ?? -1];
   if (seen('overrideGroup') !== 'NONE') return false;
   if (facts.some(({ fact, index }) => fact.kind === 'listed' && values[index] === true)) return false;

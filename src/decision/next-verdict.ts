@@ -1,19 +1,19 @@
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { type DecisionInput, decideWithoutRecord } from './decide.ts';
-import { type Decision, waitSeconds } from './decision.ts';
+import { type Decision, waitSecondsSchema } from './decision.ts';
 import { formatDecimal } from './payer/amount.ts';
 import { chooseEventTime } from './payer/client-state.ts';
 import { resetLadderAfterAbsence } from './payer/ladder.ts';
-import type { AskedVerdict } from './requests.ts';
-import { getPlatformSettings, type RuleSet, verdict } from './rules/rule-set.ts';
+import type { VerdictRequestContent } from './requests.ts';
+import { getPlatformSettings, type RuleSet, verdictSchema } from './rules/rule-set.ts';
 
 const ExpectedVerdictSchema = s.shape('What a request would be answered', {
   at: s.epochMs('When it would be asked'),
-  verdict,
-  waitSeconds: Type.Optional(waitSeconds),
-  rule: s.word('The rule that would give the verdict, or "otherwise"', 'otherwise'),
-  reason: s.word('As it would be answered', 'No reason to hold the payer back.'),
+  verdict: verdictSchema,
+  waitSeconds: Type.Optional(waitSecondsSchema),
+  rule: s.plainText('The rule that would give the verdict, or "otherwise"', 'otherwise'),
+  reason: s.plainText('As it would be answered', 'No reason to hold the payer back.'),
 });
 
 export const NextVerdictSchema = s.named(
@@ -24,10 +24,10 @@ export const NextVerdictSchema = s.named(
         { lastVerdict: 'the newest one that is kept', ordinary: 'an ordinary one, where none is kept' },
         'Which request it is like',
       ),
-      amount: s.word('A decimal number', '25.00'),
-      currency: s.word('Its currency', 'EUR'),
-      method: s.word('The payment method', 'card'),
-      sellPointKey: s.word('Point of sale', 'shop-1'),
+      amount: s.plainText('A decimal number', '25.00'),
+      currency: s.plainText('Its currency', 'EUR'),
+      method: s.plainText('The payment method', 'card'),
+      sellPointKey: s.plainText('Point of sale', 'shop-1'),
     }),
     now: s.shape('If it is asked now', ExpectedVerdictSchema.properties),
     afterWait: s.nullable(
@@ -39,7 +39,7 @@ export const NextVerdictSchema = s.named(
   }),
 );
 
-export type NextVerdict = s.Shape<typeof NextVerdictSchema>;
+export type NextVerdict = s.ValueOf<typeof NextVerdictSchema>;
 
 type ExpectedVerdict = NextVerdict['now'];
 
@@ -62,7 +62,7 @@ export function predictNextVerdict(
   const { client, state } = standing;
   const settings = getPlatformSettings(rules, client.platform);
   const asked = supposeRequest(newest, settings.currency);
-  const request: AskedVerdict = { ...asked, orderRef: newest?.orderRef ?? '' };
+  const request: VerdictRequestContent = { ...asked, orderRef: newest?.orderRef ?? '' };
   const at = chooseEventTime(state, standing.now);
   const { waitUntil } = resetLadderAfterAbsence(state, settings.ladder, at);
   const { expected: now, nextState, ladderAfter } = expectVerdict(rules, { ...standing, now: at }, request);
@@ -89,7 +89,7 @@ function supposeRequest(
   };
 }
 
-function expectVerdict(rules: RuleSet, standing: DecisionInput, request: AskedVerdict) {
+function expectVerdict(rules: RuleSet, standing: DecisionInput, request: VerdictRequestContent) {
   const { at, concluded, nextState } = decideWithoutRecord(rules, standing, request);
   const { verdict, waitSeconds, rule, reason, ladderAfter } = concluded;
   const wait = waitSeconds === null ? {} : { waitSeconds };

@@ -2,7 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { DAY_MS } from '#base/duration.ts';
 import { parseJsonObject } from '#base/files/json-object.ts';
 import { Type } from '#base/json-schema.ts';
-import { count, listMembers, named, nullable, type Shape, shape } from '#base/shapes.ts';
+import { count, listMemberNames, named, nullable, shape, type ValueOf } from '#base/shapes.ts';
 
 const positiveNumber = (description: string) => Type.Number({ exclusiveMinimum: 0, description });
 const costNumber = (description: string) => Type.Number({ minimum: 0, description });
@@ -45,10 +45,10 @@ export const ObjectiveSchema = named(
   ),
 );
 
-export type Objective = Shape<typeof ObjectiveSchema>;
+export type Objective = ValueOf<typeof ObjectiveSchema>;
 
 /** The members of an objective, each optional. */
-export const objectiveMembers = {
+export const optionalObjectiveMembers = {
   margin: Type.Optional(MEMBERS.margin),
   reversalCost: Type.Optional(MEMBERS.reversalCost),
   requisiteCost: Type.Optional(MEMBERS.requisiteCost),
@@ -59,9 +59,9 @@ export const objectiveMembers = {
   cap: Type.Optional(MEMBERS.cap),
 } as const;
 
-const PartialSchema = shape('Of an objective, what somebody said', objectiveMembers);
+const PartialSchema = shape('Of an objective, what somebody said', optionalObjectiveMembers);
 
-export type GivenObjective = Shape<typeof PartialSchema>;
+export type GivenObjective = ValueOf<typeof PartialSchema>;
 
 /** The objective when nobody stated one: the money that is paid and lasts. */
 export const DEFAULT_OBJECTIVE: Objective = {
@@ -89,8 +89,8 @@ export function parseObjective(text: string | null): Objective | null {
 }
 
 /** Picks the members of an objective from a body that has other members, too. */
-export function pickObjective<Body extends GivenObjective>(body: Body): GivenObjective {
-  const names = listMembers(PartialSchema);
+export function pickObjectiveMembers<Body extends GivenObjective>(body: Body): GivenObjective {
+  const names = listMemberNames(PartialSchema);
   return Object.fromEntries(names.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])));
 }
 
@@ -103,7 +103,7 @@ export function encodeObjective(given: GivenObjective): string | null {
  * Returns the time from which figures include a client whose first request was at `since`. Both times are in epoch
  * ms. If reversals take days and `reversalDays` is not stated, figures include the client later.
  */
-export function computeResultTime(
+export function computeResultReadyTime(
   since: number,
   { windowDays, reversalDays }: Pick<Objective, 'windowDays' | 'reversalDays'>,
 ): number {

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import type { Pseudonymize } from './addresses.ts';
-import { type AttributeHmacs, createHmacs } from './payer/attribute-hmacs.ts';
-import { type NodeSecrets, SECRET_ID_CHARACTERS } from './payer/attribute-secrets.ts';
-import type { DeviceNames, ListOwner } from './shared-lists.ts';
+import { type AttributeHmacs, combineAttributeHmacs } from './payer/attribute-hmacs.ts';
+import { type NodeSecretIds, SECRET_ID_CHARACTERS } from './payer/attribute-secrets.ts';
+import type { DeviceNameConverter, ListOwner } from './shared-lists.ts';
 
 /** The size of an AES block, so that the name of a pseudonym on a platform is as long as the pseudonym. */
 const PSEUDONYM_BYTES = 16;
@@ -22,7 +22,7 @@ export function createPseudonymizer(secret: string): Pseudonymize {
 }
 
 /** Returns the ids of the secrets with which a node makes pseudonyms. */
-export function identifyNodeSecrets(secret: string, former: string | null): NodeSecrets {
+export function deriveNodeSecretIds(secret: string, former: string | null): NodeSecretIds {
   return { own: deriveSecretId(secret), former: former === null ? null : deriveSecretId(former) };
 }
 
@@ -38,14 +38,16 @@ function deriveSecretId(secret: string): string {
 /** Creates the HMACs of attributes under these secrets. The present secret comes first. */
 export function createAttributeHmacs(secrets: readonly string[]): AttributeHmacs {
   const pseudonyms = secrets.map(createPseudonymizer);
-  return createHmacs(...pseudonyms.map((pseudonym) => (text: string) => pseudonym('attribute', text)));
+  return combineAttributeHmacs(
+    ...pseudonyms.map((pseudonym) => (text: string) => pseudonym('attribute', text)),
+  );
 }
 
 /**
  * Creates the functions that name the devices of a platform. A name is a pseudonym, encrypted as one AES block under
  * a key of the platform. So a name can be decrypted to the pseudonym without a table of all devices.
  */
-export function createDeviceNames(secret: string): DeviceNames {
+export function createDeviceNames(secret: string): DeviceNameConverter {
   const keyOf = (platform: ListOwner) =>
     createHmac('sha256', secret).update(`names on\0${platform}`).digest();
   return {

@@ -1,11 +1,11 @@
 import { type Assessment, concludeFromValues } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict } from './conclude-verdict.ts';
 import type { Decision } from './decision.ts';
-import type { Fact, FactReading } from './facts/fact.ts';
+import type { Fact, NullableFactValue } from './facts/fact.ts';
 import { type DrawnHoldout, type IsHeldOut, listHoldoutFacts } from './holdout.ts';
 import { readAttributeAsDeclared } from './payer/attributes.ts';
 import { EMPTY_LADDER } from './payer/ladder.ts';
-import { type FactRef, listFacts } from './rules/condition.ts';
+import { type FactRef, listConditionFacts } from './rules/condition.ts';
 import { joinWords } from './rules/condition-text.ts';
 import { getPlatformSettings, listDecidingConditions, type RuleSet } from './rules/rule-set.ts';
 
@@ -14,7 +14,7 @@ import { getPlatformSettings, listDecidingConditions, type RuleSet } from './rul
  * then, by label.
  */
 export interface RecordedRequest extends Pick<Decision, 'platform' | 'at'> {
-  readonly facts: Readonly<Record<string, FactReading>>;
+  readonly facts: Readonly<Record<string, NullableFactValue>>;
   /**
    * The digest of the rule set that recorded the facts. That rule set uses the recorded time of day. Any other rule
    * set computes the time of day in its own time zone.
@@ -31,13 +31,13 @@ export type RedecisionResult = Redecided | LackingFacts | UnknownSecret;
 export interface Redecided {
   readonly kind: 'decided';
   /** The recorded facts, together with the facts that the version computes from the platform and the time. */
-  readonly facts: Readonly<Record<string, FactReading>>;
+  readonly facts: Readonly<Record<string, NullableFactValue>>;
   readonly assessment: Assessment;
   readonly concluded: ConcludedVerdict;
   /** Rules with a holdout that matched, in the sequence in which they were reached. */
-  readonly drawn: readonly DrawnHoldout[];
+  readonly drawnHoldouts: readonly DrawnHoldout[];
   /** Facts that the reason quotes and that the record lacks. */
-  readonly unquoted: readonly FactRef[];
+  readonly missingQuotedFacts: readonly FactRef[];
 }
 
 export interface LackingFacts {
@@ -85,19 +85,19 @@ export function prepareRedecision(
   return (recorded, isHeldOut) => {
     const { platform, at, ladderBefore = EMPTY_LADDER, waitFloorMs: lastWaitMs = 0 } = recorded;
     const own = recorded.digest === rules.digest ? {} : computeCircumstantialFacts(rules, recorded);
-    const facts: Readonly<Record<string, FactReading | undefined>> = { ...recorded.facts, ...own };
+    const facts: Readonly<Record<string, NullableFactValue | undefined>> = { ...recorded.facts, ...own };
     const lacking = rules.facts.filter(({ label, fact }) => {
       const value = facts[label];
       if (value === undefined) return fact.kind !== 'concluded' && compared.has(label);
       // Another version may declare an attribute differently, and reads the value by its own declaration.
       if (fact.kind === 'attribute') return false;
-      return value === null ? fact.absence === undefined : typeof value !== getFactType(fact);
+      return value === null ? fact.absence === undefined : typeof value !== getFactValueType(fact);
     });
     if (lacking.length > 0) return { kind: 'lacking', facts: lacking };
     const values = rules.facts.map(({ label, fact }) => readRecordedValue(fact, facts[label]));
     // A verdict counts its own request, so its client is never new.
     const assessment = concludeFromValues(rules, values, false, isHeldOut);
-    const { incomparable } = assessment;
+    const { incomparableFacts: incomparable } = assessment;
     if (incomparable.length > 0) return { kind: 'unknownSecret', facts: incomparable };
     const standing = { ladderBefore, lastWaitMs, at };
     const concluded = concludeVerdict(
@@ -112,15 +112,15 @@ export function prepareRedecision(
       facts: { ...recorded.facts, ...own },
       assessment,
       concluded,
-      drawn: [...assessment.drawn, ...concluded.drawn],
-      unquoted: listQuotedFacts(rules, concluded).filter(
+      drawnHoldouts: [...assessment.drawnHoldouts, ...concluded.drawnHoldouts],
+      missingQuotedFacts: listQuotedFacts(rules, concluded).filter(
         ({ label, fact }) => fact.kind !== 'concluded' && facts[label] === undefined,
       ),
     };
   };
 }
 
-function readRecordedValue(fact: Fact, value: FactReading | undefined): FactReading {
+function readRecordedValue(fact: Fact, value: NullableFactValue | undefined): NullableFactValue {
   if (fact.kind !== 'attribute' || fact.declared === null) return value ?? null;
   return readAttributeAsDeclared(fact.declared, value);
 }
@@ -137,7 +137,7 @@ export function redecide(rules: RuleSet, recorded: RecordedRequest, isHeldOut: I
 export function computeCircumstantialFacts(
   rules: RuleSet,
   { platform, at: now }: Pick<RecordedRequest, 'platform' | 'at'>,
-): Readonly<Record<string, FactReading>> {
+): Readonly<Record<string, NullableFactValue>> {
   const { timeZone } = getPlatformSettings(rules, platform);
   return Object.fromEntries(
     rules.facts.flatMap(({ label, fact }) =>
@@ -147,14 +147,16 @@ export function computeCircumstantialFacts(
 }
 
 /** Returns the type of a fact's values in the words of `typeof`. */
-export function getFactType({ domain: { type } }: Pick<Fact, 'domain'>): 'string' | 'number' | 'boolean' {
+export function getFactValueType({
+  domain: { type },
+}: Pick<Fact, 'domain'>): 'string' | 'number' | 'boolean' {
   return type === 'enum' || type === 'text' ? 'string' : type;
 }
 
 /** Collects the labels of the facts that conditions compare, and of the facts that decide who may be held out. */
 function collectComparedFacts(rules: RuleSet): ReadonlySet<string> {
   // Flags change no answer, so a record without their facts can still be answered.
-  const compared = [...listFacts(listDecidingConditions(rules)), ...listHoldoutFacts(rules)];
+  const compared = [...listConditionFacts(listDecidingConditions(rules)), ...listHoldoutFacts(rules)];
   return new Set(compared.map(({ label }) => label));
 }
 

@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { key, nullable, type Shape, shape, text, word } from '#base/shapes.ts';
+import { key, nullable, plainText, shape, text, type ValueOf } from '#base/shapes.ts';
 import { deriveAddressKey, deriveNetworkKeys, type Pseudonymize } from './addresses.ts';
 import { type BodyDevice, readDevice } from './body-hints.ts';
 import type { Arm, TrialDraw } from './decision.ts';
@@ -11,7 +11,7 @@ import {
   type AttributeValue,
   type DeclaredAttributes,
   isPseudonym,
-  readAttributes,
+  readDeclaredAttributes,
   type StatedAttributes,
 } from './payer/attributes.ts';
 import { ScoreHintsSchema } from './payer/hints.ts';
@@ -75,20 +75,20 @@ export const VerdictBodySchema = Type.Object({
   attributes: Type.Optional(attributes),
 });
 
-export type ScoreBody = Shape<typeof ScoreBodySchema>;
+export type ScoreBody = ValueOf<typeof ScoreBodySchema>;
 
-export type VerdictBody = Shape<typeof VerdictBodySchema>;
+export type VerdictBody = ValueOf<typeof VerdictBodySchema>;
 
 const PAYMENT = {
-  sellPointKey: word('Point of sale', 'shop-1'),
-  method: word('The payment method that was selected'),
-  amount: word('A decimal number'),
-  currency: nullable(word("Null for the platform's own")),
+  sellPointKey: plainText('Point of sale', 'shop-1'),
+  method: plainText('The payment method that was selected'),
+  amount: plainText('A decimal number'),
+  currency: nullable(plainText("Null for the platform's own")),
 };
 
 const PaymentSchema = shape('What both operations say of a payment', PAYMENT);
 
-export type PaymentRequest = Shape<typeof PaymentSchema>;
+export type RequestedPayment = ValueOf<typeof PaymentSchema>;
 
 /** A score request (interface, section 2.1), in which HMACs have replaced the fingerprint and the IP. */
 export const ScoreRequestSchema = shape('What a score was asked with', {
@@ -96,15 +96,15 @@ export const ScoreRequestSchema = shape('What a score was asked with', {
   ...ScoreHintsSchema.properties,
 });
 
-export type ScoreRequest = Shape<typeof ScoreRequestSchema>;
+export type ScoreRequest = ValueOf<typeof ScoreRequestSchema>;
 
 /** A verdict request (interface, section 2.3). */
-export interface AskedVerdict extends PaymentRequest, StatedAttributes {
+export interface VerdictRequestContent extends RequestedPayment, StatedAttributes {
   readonly orderRef: string;
 }
 
 /** A verdict request with its origin, for the decision record. */
-export interface VerdictRequest extends AskedVerdict {
+export interface VerdictRequest extends VerdictRequestContent {
   readonly requestId: string;
   readonly arm: Arm;
   /** Missing if the client was drawn for no trial. */
@@ -147,7 +147,7 @@ export interface Pseudonymizers {
 }
 
 /** Adds the sent attributes to a request, as far as the deciding rule set declares them. */
-export function addAttributes<Request extends { readonly former?: object }>(
+export function addDeclaredAttributes<Request extends { readonly former?: object }>(
   request: Request,
   { attributes: declared }: { readonly attributes: DeclaredAttributes },
   sent: ScoreBody['attributes'],
@@ -155,11 +155,11 @@ export function addAttributes<Request extends { readonly former?: object }>(
 ): Request & { readonly attributes?: Attributes } {
   // Most requests have no attributes, and the function below costs an allocation.
   if (sent === undefined) return request;
-  const attributes = readAttributes(declared, sent, (text) => pseudonym('attribute', text));
+  const attributes = readDeclaredAttributes(declared, sent, (text) => pseudonym('attribute', text));
   if (attributes === undefined) return request;
   if (former === null) return { ...request, attributes };
   const hidden = new Map([...declared].filter(([name]) => isPseudonym(attributes[name])));
-  const before = readAttributes(hidden, sent, (text) => former('attribute', text));
+  const before = readDeclaredAttributes(hidden, sent, (text) => former('attribute', text));
   return before === undefined
     ? { ...request, attributes }
     : { ...request, attributes, former: { ...request.former, attributes: before } };

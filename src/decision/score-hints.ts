@@ -6,17 +6,21 @@ import {
   shortenDeviceId,
   toShortHash,
 } from './payer/client-state.ts';
-import { addScore, addUnansweredScore, type KnownHints, restoreKnownHints } from './payer/hints.ts';
-import { countDevices, noteDevice } from './payer/known-devices.ts';
+import { addScoreHints, type KnownHints, rememberScore, restoreKnownHints } from './payer/hints.ts';
+import { countKnownDevices, noteShownDevice } from './payer/known-devices.ts';
 import type { ScoreRequest } from './requests.ts';
 
 /**
  * Returns the state of a client after a score, as far as verdicts depend on it. Replays that do not answer scores use
  * this function.
  */
-export function applyScore(state: ClientState, request: ScoreRequest, clockMs: number): ClientState {
+export function applyScoreWithoutAnswer(
+  state: ClientState,
+  request: ScoreRequest,
+  clockMs: number,
+): ClientState {
   const now = chooseEventTime(state, clockMs);
-  const hints = addUnansweredScore(state.hints, request, now);
+  const hints = addScoreHints(state.hints, request, now);
   return recordScoreActivity({ ...noteShownDevices(state, request, now), hints }, now);
 }
 
@@ -35,9 +39,9 @@ interface NotedScore {
  */
 export function recordScore(state: ClientState, request: ScoreRequest, now: number): NotedScore {
   const noted = noteShownDevices(state, request, now);
-  const devices = countDevices(noted.knownDevices, now);
+  const devices = countKnownDevices(noted.knownDevices, now);
   const asking = { ...createRequestTokens(request), changes: state.changes, devices };
-  const { hints, asked } = addScore(state.hints, request, asking, now);
+  const { hints, asked } = rememberScore(state.hints, request, asking, now);
   return {
     nextState: recordScoreActivity({ ...noted, hints }, now),
     known: () => restoreKnownHints(asked),
@@ -70,7 +74,7 @@ function noteShownDevices(state: ClientState, request: ScoreRequest, now: number
   const { fingerprint, ip, former } = request;
   const { fingerprints, ips } = state.knownDevices;
   const noted = (packed: string, id: string | null, formerId: string | null = null) =>
-    id === null ? packed : noteDevice(packed, { id, formerId }, now);
+    id === null ? packed : noteShownDevice(packed, { id, formerId }, now);
   return {
     ...state,
     events: renameDevice(state.events, request),

@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js';
-import { findInvisible } from '#base/invisible-characters.ts';
+import { findInvisibleCharacter } from '#base/invisible-characters.ts';
 import { Type } from '#base/json-schema.ts';
 import { hasNulCharacter, KEY_CHARACTERS_MAX } from '#base/key-length.ts';
-import { choice, epochMs, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { choice, epochMs, list, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import {
   type Address,
   deriveAddressKey,
@@ -34,7 +34,7 @@ export const LIST_KINDS = ['client', 'fingerprint', 'ip', 'method', 'sellPoint',
 
 export type ListKind = (typeof LIST_KINDS)[number];
 
-export const listKind = choice(LIST_KINDS, 'What the entries of the list are');
+export const listKindSchema = choice(LIST_KINDS, 'What the entries of the list are');
 
 /** The kind of a list's entries. */
 export interface ListContent {
@@ -44,7 +44,7 @@ export interface ListContent {
 }
 
 /** Returns why no list can have entries of this kind. Returns null if a list can. */
-export function findContentFault({ kind, attribute }: ListContent): string | null {
+export function findListContentFault({ kind, attribute }: ListContent): string | null {
   if (kind !== 'attribute') return attribute === null ? null : STRAY_ATTRIBUTE;
   if (attribute === null) return 'is required with kind attribute: the name under which callers send it';
   return isAttributeName(attribute) ? null : `has ${ATTRIBUTE_NAME_FORM}, unlike "${attribute}"`;
@@ -57,13 +57,13 @@ export function formatListContent({ kind, attribute }: ListContent): string {
   return attribute === null ? kind : `${kind} ${attribute}`;
 }
 
-export const listedAttribute = Type.String({
+export const listedAttributeSchema = Type.String({
   pattern: ATTRIBUTE_NAME_PATTERN,
   description: 'Only with kind attribute: under which name callers send what the entries are',
 });
 
 /** The parts of a request that entries of shared lists may name. */
-export interface ListSubject extends Pick<KnownHints, 'fingerprints' | 'ips' | 'networks'> {
+export interface RequestLookupParts extends Pick<KnownHints, 'fingerprints' | 'ips' | 'networks'> {
   readonly platform: PlatformName;
   readonly clientIdKey: string;
   readonly method: string;
@@ -82,7 +82,7 @@ export interface ListSubject extends Pick<KnownHints, 'fingerprints' | 'ips' | '
  */
 function listLookupKeys(
   { kind, attribute }: ListContent,
-  subject: ListSubject,
+  subject: RequestLookupParts,
   pseudonyms: readonly Pseudonymize[],
 ): readonly (readonly string[])[] {
   switch (kind) {
@@ -109,7 +109,7 @@ function listLookupKeys(
  */
 function listAttributeKeys(
   name: string,
-  { attributes, formerAttributes, declaredAttributes }: ListSubject,
+  { attributes, formerAttributes, declaredAttributes }: RequestLookupParts,
   pseudonyms: readonly Pseudonymize[],
 ): readonly string[] {
   const declared = declaredAttributes.get(name);
@@ -182,7 +182,7 @@ function findTextProblem(value: string): string | null {
   if (length < 1 || length > KEY_CHARACTERS_MAX || !value.isWellFormed())
     return `a value has 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode`;
   if (hasNulCharacter(value)) return 'a value must not contain U+0000';
-  const invisible = findInvisible(value);
+  const invisible = findInvisibleCharacter(value);
   if (invisible === null) return null;
   return `character ${invisible.place} is invisible: ${invisible.name}; remove it`;
 }
@@ -269,7 +269,7 @@ export type ListOwner = PlatformName | '*';
  * The names of devices on each platform. A device has another name on every platform, and nobody without the secret
  * can match the names. So a leak at one platform tells another platform nothing.
  */
-export interface DeviceNames {
+export interface DeviceNameConverter {
   /**
    * Returns the name of a pseudonym. A shortened pseudonym has an equally short name, which cannot be converted back.
    */
@@ -279,23 +279,23 @@ export interface DeviceNames {
 
 export const ListedEntrySchema = shape('One entry of a shared list as far as decisions need it', {
   owner: Type.Unsafe<ListOwner>({ type: 'string', description: 'Whose list it is' }),
-  list: word('Its name', 'blocked-devices'),
-  kind: listKind,
-  attribute: nullable(listedAttribute),
-  value: word(
+  list: plainText('Its name', 'blocked-devices'),
+  kind: listKindSchema,
+  attribute: nullable(listedAttributeSchema),
+  value: plainText(
     'A client, a method, a point of sale, or a range of addresses; "hmac:" and the HMAC of a fingerprint, of a single address or of the value of an attribute, which are not kept themselves',
     'hmac:p2Yk4r0bQ8nV5sXc1eWtLA',
   ),
   /** `readListValue` makes the keys. */
-  keys: list(word('As requests have it'), 'What requests are looked up by'),
+  keys: list(plainText('As requests have it'), 'What requests are looked up by'),
   expiresAt: nullable(epochMs('When it ends; null: when it is removed')),
 });
 
-export type ListedEntry = Shape<typeof ListedEntrySchema>;
+export type ListedEntry = ValueOf<typeof ListedEntrySchema>;
 
 export interface SharedLists {
   /** Finds the entry that puts a request on the list at `now` (epoch ms). Returns null if there is none. */
-  find(list: string, subject: ListSubject, now: number): ListedEntry | null;
+  find(list: string, subject: RequestLookupParts, now: number): ListedEntry | null;
 }
 
 export const NO_LISTS: SharedLists = { find: () => null };
@@ -313,7 +313,7 @@ type ListContents = Map<string, HeldEntries>;
  * Entries of shared lists in memory. A search takes a few lookups in hash maps, whatever the number of entries. A
  * range of addresses has a key for each network of the next longer kept prefix, so ranges need no search either.
  */
-export class ListMembership implements SharedLists {
+export class InMemorySharedLists implements SharedLists {
   readonly #lists = new Map<string, Map<ListOwner, ListContents>>();
   readonly #pseudonyms: readonly Pseudonymize[];
 
@@ -325,7 +325,7 @@ export class ListMembership implements SharedLists {
     this.#pseudonyms = former === null ? [pseudonym] : [pseudonym, former];
   }
 
-  find(list: string, subject: ListSubject, now: number): ListedEntry | null {
+  find(list: string, subject: RequestLookupParts, now: number): ListedEntry | null {
     const owners = this.#lists.get(list);
     if (owners === undefined) return null;
     return (
@@ -361,7 +361,7 @@ export class ListMembership implements SharedLists {
 
 function findAmong(
   contents: ListContents | undefined,
-  subject: ListSubject,
+  subject: RequestLookupParts,
   now: number,
   pseudonyms: readonly Pseudonymize[],
 ): ListedEntry | null {

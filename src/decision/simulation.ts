@@ -2,9 +2,9 @@ import { isAttempt } from './conclude-verdict.ts';
 import { type DecisionInput, decideScore, decideVerdict, type ScoreResult } from './decide.ts';
 import type { Decision } from './decision.ts';
 import { DeviceSightings, type ShownDevices } from './device-sightings.ts';
-import { collectCountedValues } from './facts/attribute.ts';
+import { listAskedAttributes } from './facts/attribute.ts';
 import type { AskedAttribute, Sightings } from './facts/fact.ts';
-import { type HoldoutDraw, type IsHeldOut, NO_HOLDOUTS } from './holdout.ts';
+import { type DrawHoldouts, type IsHeldOut, NO_HOLDOUTS } from './holdout.ts';
 import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from './payer/changes.ts';
 import { type ClientKey, ClientKeys, type PlatformName } from './payer/client-key.ts';
 import {
@@ -13,12 +13,12 @@ import {
   chooseEventTime,
   type Override,
   toShortHash,
-  UNKNOWN_CLIENT,
+  UNKNOWN_CLIENT_STATE,
 } from './payer/client-state.ts';
-import { listKnownHints } from './payer/hints.ts';
+import { summarizeKnownHints } from './payer/hints.ts';
 import { type ReportedOutcome, toOrderStage } from './payer/order.ts';
 import { decodeOrder, encodeOrder } from './payer/order-text.ts';
-import { findSightingMarks, toPaymentNote } from './payer/sighting-marks.ts';
+import { getSightingMarks, toPaymentNote } from './payer/sighting-marks.ts';
 import { roundTripState } from './payer/state-document.ts';
 import type { ScoreRequest, VerdictRequest } from './requests.ts';
 import type { RuleSet } from './rules/rule-set.ts';
@@ -53,7 +53,7 @@ export class Simulation {
   readonly rules: RuleSet;
   readonly #platform: PlatformName;
   readonly #lists: SharedLists;
-  #holdoutDraw: HoldoutDraw = NO_HOLDOUTS;
+  #holdoutDraw: DrawHoldouts = NO_HOLDOUTS;
   readonly #payers = new Map<string, SimulatedPayer>();
   readonly #devices = new DeviceSightings();
 
@@ -71,7 +71,7 @@ export class Simulation {
   score(clientIdKey: string, request: ScoreRequest, now: number): ScoreResult {
     const payer = this.#payer(clientIdKey);
     const known = recordScore(payer.state, request, chooseEventTime(payer.state, now)).known();
-    const sightings = this.#sightings(payer, known, now, collectCountedValues(this.rules.sharing, known));
+    const sightings = this.#sightings(payer, known, now, listAskedAttributes(this.rules.sharing, known));
     const result = decideScore(this.rules, this.#standing(payer, sightings, now), request);
     payer.state = roundTripState(result.nextState);
     return result;
@@ -79,9 +79,15 @@ export class Simulation {
 
   verdict(clientIdKey: string, request: VerdictRequest, now: number): Decision {
     const payer = this.#payer(clientIdKey);
-    const hints = listKnownHints(payer.state.hints, chooseEventTime(payer.state, now));
-    this.#devices.record(clientIdKey, hints, now, findSightingMarks(payer.state, now), this.rules.sharing);
-    const values = collectCountedValues(this.rules.sharing, hints, () => request);
+    const hints = summarizeKnownHints(payer.state.hints, chooseEventTime(payer.state, now));
+    this.#devices.recordDevices(
+      clientIdKey,
+      hints,
+      now,
+      getSightingMarks(payer.state, now),
+      this.rules.sharing,
+    );
+    const values = listAskedAttributes(this.rules.sharing, hints, () => request);
     this.#devices.recordValues(clientIdKey, values, now);
     const sightings = this.#sightings(payer, hints, now, values);
     const standing = this.#standing(payer, sightings, now);
@@ -89,7 +95,7 @@ export class Simulation {
     payer.state = roundTripState(nextState);
     const order = toShortHash(request.orderRef);
     payer.granted.set(order, isAttempt(decision.verdict) || payer.granted.get(order) === true);
-    forgetOldest(payer.granted, ORDERS_MAX);
+    deleteOldest(payer.granted, ORDERS_MAX);
     return decision;
   }
 
@@ -109,7 +115,7 @@ export class Simulation {
       payer.orders.delete(order.token);
       payer.orders.set(order.token, encodeOrder(order));
     }
-    forgetOldest(payer.orders, ORDERS_MAX);
+    deleteOldest(payer.orders, ORDERS_MAX);
     return effect;
   }
 
@@ -129,10 +135,16 @@ export class Simulation {
     now: number,
     values: readonly AskedAttribute[],
   ): Sightings {
-    const marks = findSightingMarks(state, now);
-    const seen = this.#devices.sightings(key.clientIdKey, devices, this.rules.sharing, now, marks);
+    const marks = getSightingMarks(state, now);
+    const seen = this.#devices.countClientsOnDevices(
+      key.clientIdKey,
+      devices,
+      this.rules.sharing,
+      now,
+      marks,
+    );
     if (values.length === 0) return seen;
-    return { ...seen, attributes: this.#devices.clientsWithValues(key.clientIdKey, values, now) };
+    return { ...seen, attributes: this.#devices.countClientsWithValues(key.clientIdKey, values, now) };
   }
 
   #payer(clientIdKey: string): SimulatedPayer {
@@ -140,7 +152,7 @@ export class Simulation {
     if (known !== undefined) return known;
     const payer: SimulatedPayer = {
       key: SIMULATED_CLIENTS.of(this.#platform, clientIdKey),
-      state: UNKNOWN_CLIENT,
+      state: UNKNOWN_CLIENT_STATE,
       orders: new Map(),
       granted: new Map(),
     };
@@ -154,7 +166,7 @@ export class Simulation {
 }
 
 /** Deletes the oldest entries. A Map keeps the sequence of insertion, so its first entries are the oldest. */
-export function forgetOldest(entries: Map<string, unknown>, keep: number): void {
+export function deleteOldest(entries: Map<string, unknown>, keep: number): void {
   for (const key of entries.keys()) {
     if (entries.size <= keep) return;
     entries.delete(key);

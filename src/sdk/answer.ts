@@ -2,7 +2,7 @@ import {
   type CallRef,
   ProposedError,
   type ScoringError,
-  toRefusal,
+  toProblemError,
   UnexpectedAnswerError,
 } from './errors.ts';
 import type { PointedDetail } from './records.ts';
@@ -37,7 +37,7 @@ export function parseJson<T extends object>(answer: Answer, text: string = answe
 }
 
 /** Parses the answer of an operation that may need approval. Throws ProposedError if the operation needs approval. */
-export function requireDone<T extends object>(answer: Answer): T {
+export function parseUnlessProposed<T extends object>(answer: Answer): T {
   if (answer.status !== 202) return parseJson(answer);
   const { proposalId, expiresAt } = parseObject(answer);
   if (typeof proposalId === 'string' && typeof expiresAt === 'string')
@@ -46,7 +46,7 @@ export function requireDone<T extends object>(answer: Answer): T {
 }
 
 /** Creates the error for an answer that is not a success. */
-export function toRefusalError(answer: Answer): ScoringError {
+export function toAnswerError(answer: Answer): ScoringError {
   const { status, origin } = answer;
   if (status >= 300 && status < 400) {
     return new UnexpectedAnswerError(status, 'redirects are not followed; correct baseUrl', origin);
@@ -66,7 +66,7 @@ export function toRefusalError(answer: Answer): ScoringError {
     retryable: typeof retryable === 'boolean' ? retryable : isPassing,
     requestId: toText(requestId, origin.requestId),
   };
-  return toRefusal(problem, readRetryAfterSeconds(answer), origin);
+  return toProblemError(problem, readRetryAfterSeconds(answer), origin);
 }
 
 /** Returns the members of a problem document. Returns null if the answer is not a problem document. */

@@ -7,7 +7,7 @@ const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 const DECIMAL = /^\d+(\.\d+)?$/;
 
 /** Checks an identifier or a method: well-formed text of 1 to 256 characters. Throws InvalidArgumentError. */
-export function checkKey(name: string, value: unknown): asserts value is string {
+export function checkIdentifier(name: string, value: unknown): asserts value is string {
   const text = requireText(name, value);
   if (text === '') throw new InvalidArgumentError(name, 'must not be empty');
   if ([...text].length <= KEY_LENGTH_MAX) return;
@@ -25,7 +25,7 @@ export function checkAmount(name: string, value: unknown): void {
  * resolves them as steps in the path, even if they are encoded. The path would then name something else.
  */
 export function encodePathSegment(name: string, value: unknown): string {
-  checkKey(name, value);
+  checkIdentifier(name, value);
   if (value === '.' || value === '..') {
     throw new InvalidArgumentError(name, 'must not be "." or "..", which cannot stand in a path');
   }
@@ -33,7 +33,7 @@ export function encodePathSegment(name: string, value: unknown): string {
 }
 
 /** Checks an Idempotency-Key or an access key: 1 to 255 visible ASCII characters. */
-export function checkHeader(name: string, value: unknown): asserts value is string {
+export function checkHeaderValue(name: string, value: unknown): asserts value is string {
   if (typeof value === 'string' && VISIBLE_ASCII.test(value)) return;
   throw new InvalidArgumentError(name, 'must be 1 to 255 visible ASCII characters without spaces');
 }

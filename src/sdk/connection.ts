@@ -1,5 +1,5 @@
-import { type Answer, toRefusalError } from './answer.ts';
-import { checkHeader, checkRequestId, checkWholeNumber, parseBaseUrl } from './arguments.ts';
+import { type Answer, toAnswerError } from './answer.ts';
+import { checkHeaderValue, checkRequestId, checkWholeNumber, parseBaseUrl } from './arguments.ts';
 import {
   type CallRef,
   ConnectionError,
@@ -115,7 +115,7 @@ export class Connection {
   constructor(options: ConnectionOptions) {
     const { requestsPerSecondMax = REQUESTS_PER_SECOND_MAX } = options;
     this.#baseUrl = parseBaseUrl(options.baseUrl);
-    checkHeader('accessKey', options.accessKey);
+    checkHeaderValue('accessKey', options.accessKey);
     checkWholeNumber('timeoutMs', options.timeoutMs ?? TIMEOUT_MS, 1);
     checkWholeNumber('attemptTimeoutMs', options.attemptTimeoutMs ?? ATTEMPT_TIMEOUT_MS, 1);
     checkWholeNumber('retriesMax', options.retriesMax ?? RETRIES_MAX, 0);
@@ -190,7 +190,7 @@ export class Connection {
         origin,
         signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
       );
-      return answer.status >= 200 && answer.status < 300 ? answer : toRefusalError(answer);
+      return answer.status >= 200 && answer.status < 300 ? answer : toAnswerError(answer);
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
       if (deadline.aborted) return new TimeoutError(`no answer within ${timeoutMs} ms`, origin, true, cause);

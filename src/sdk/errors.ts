@@ -208,7 +208,7 @@ export class UnexpectedAnswerError extends NoAnswerError {
 }
 
 /** Creates the most specific error for a refusal. */
-export function toRefusal(
+export function toProblemError(
   problem: Problem,
   retryAfterSeconds: number | null,
   origin: CallRef,

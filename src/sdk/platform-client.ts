@@ -1,5 +1,11 @@
-import { type Answer, parseJson, requireDone } from './answer.ts';
-import { checkKey, checkWholeNumber, encodePathSegment, formatJson, formatQuery } from './arguments.ts';
+import { type Answer, parseJson, parseUnlessProposed } from './answer.ts';
+import {
+  checkIdentifier,
+  checkWholeNumber,
+  encodePathSegment,
+  formatJson,
+  formatQuery,
+} from './arguments.ts';
 import {
   type CallOptions,
   Connection,
@@ -76,8 +82,8 @@ export class PlatformClient {
    * `askedBy` in the answer says that another client than the reported one asked for the order.
    */
   async reportOutcome(report: records.OutcomeReport, options?: CallOptions): Promise<records.OutcomeResult> {
-    checkKey('clientIdKey', report.clientIdKey);
-    checkKey('orderRef', report.orderRef);
+    checkIdentifier('clientIdKey', report.clientIdKey);
+    checkIdentifier('orderRef', report.orderRef);
     return parseJson(await this.#send('POST', 'outcomes', report, options));
   }
 
@@ -158,7 +164,7 @@ export class PlatformClient {
     override: records.NewOverride,
     options?: CallOptions,
   ): Promise<records.Override> {
-    return requireDone(
+    return parseUnlessProposed(
       await this.#send('PUT', formatClientPath(clientIdKey, '/override'), override, options),
     );
   }
@@ -185,7 +191,7 @@ export class PlatformClient {
     query: records.FindQuery = {},
     options?: CallOptions,
   ): Promise<records.FoundRecords> {
-    checkKey('text', text);
+    checkIdentifier('text', text);
     checkLimit(query);
     return parseJson(await this.#search(`find${formatQuery({ text, ...query })}`, options));
   }
@@ -248,7 +254,7 @@ export class PlatformClient {
     entry: records.NewListEntry,
     options?: CallOptions,
   ): Promise<records.ListEntry> {
-    checkKey('value', value);
+    checkIdentifier('value', value);
     return parseJson(await this.#send('PUT', formatEntriesPath(list, { value }), entry, options));
   }
 
@@ -262,7 +268,7 @@ export class PlatformClient {
     { reason }: { readonly reason?: string | undefined } = {},
     options?: CallOptions,
   ): Promise<records.ListRemoval> {
-    checkKey('value', value);
+    checkIdentifier('value', value);
     return parseJson(
       await this.#send('DELETE', formatEntriesPath(list, { value, reason }), undefined, options),
     );
@@ -290,7 +296,7 @@ export class PlatformClient {
    * ProposedError if another person has to approve the rollout.
    */
   async rollOut(request: records.RolloutRequest, options: CallOptions = {}): Promise<records.Following> {
-    return requireDone(await this.#changeRules('rules/rollout', request, options));
+    return parseUnlessProposed(await this.#changeRules('rules/rollout', request, options));
   }
 
   /** Withdraws the candidates. If there is no candidate, returns to the previous version. */
@@ -418,7 +424,7 @@ function formatEntriesPath(list: string, query: object = {}): string {
 
 /** The client is in the query, because URL parsers and proxies rewrite paths, which could turn one id into another. */
 function formatClientPath(clientIdKey: string, below = '', query: object = {}): string {
-  checkKey('clientIdKey', clientIdKey);
+  checkIdentifier('clientIdKey', clientIdKey);
   return `client${below}${formatQuery({ clientIdKey, ...query })}`;
 }
 

@@ -1,5 +1,5 @@
 import { type Answer, parseJson, parseObject } from './answer.ts';
-import { checkAmount, checkHeader, checkKey, formatJson } from './arguments.ts';
+import { checkAmount, checkHeaderValue, checkIdentifier, formatJson } from './arguments.ts';
 import {
   type CallOptions,
   Connection,
@@ -64,7 +64,7 @@ export class ScoringClient {
    * ScoringError.
    */
   async score(request: ScoreRequest, options?: CallOptions): Promise<Score> {
-    checkKey('selectedMethodKey', request.selectedMethodKey);
+    checkIdentifier('selectedMethodKey', request.selectedMethodKey);
     const sent = createOutgoing('score', request);
     try {
       const answer = await this.#connection.send(sent, options);
@@ -81,9 +81,9 @@ export class ScoringClient {
    */
   async verdict(request: VerdictRequest, options: VerdictOptions = {}): Promise<Verdict> {
     const { idempotencyKey = crypto.randomUUID(), ...callOptions } = options;
-    checkHeader('idempotencyKey', idempotencyKey);
-    checkKey('method', request.method);
-    checkKey('orderRef', request.orderRef);
+    checkHeaderValue('idempotencyKey', idempotencyKey);
+    checkIdentifier('method', request.method);
+    checkIdentifier('orderRef', request.orderRef);
     const sent = { ...createOutgoing('verdict', request), idempotencyKey };
     try {
       const answer = await this.#connection.send(sent, callOptions);
@@ -102,8 +102,8 @@ function createOutgoing(
   operation: 'score' | 'verdict',
   request: ScoreRequest | VerdictRequest,
 ): OutgoingRequest {
-  checkKey('sellPointKey', request.sellPointKey);
-  checkKey('clientIdKey', request.clientIdKey);
+  checkIdentifier('sellPointKey', request.sellPointKey);
+  checkIdentifier('clientIdKey', request.clientIdKey);
   checkAmount('amountRequested', request.amountRequested);
   const body = { type: 'application/json', text: formatJson('request', request) };
   return { method: 'POST', path: `/v1/client/${operation}`, body, repeatable: true };

@@ -47,7 +47,7 @@ export interface AuditBody {
 function createLink(end: ChainEnd | null, { at, entry, payer, forgets = [] }: AuditNote): AuditLink {
   const nonce = randomBytes(16).toString('base64url');
   const part = payer && { clientHash: payer.clientHash, text: JSON.stringify([payer.detail, nonce]) };
-  const written: AuditBody = { at, payer: part && computePartDigest(part), forgets, entry };
+  const written: AuditBody = { at, payer: part && computePayerPartDigest(part), forgets, entry };
   const link = {
     number: (end?.number ?? 0) + 1,
     previous: end?.hash ?? '',
@@ -73,7 +73,7 @@ export function computeAuditHash({
   return hash('sha256', `${number}\n${previous}\n${body}`);
 }
 
-export function computePartDigest({ clientHash, text }: PayerPart): string {
+export function computePayerPartDigest({ clientHash, text }: PayerPart): string {
   return hash('sha256', `${clientHash}\n${text}`);
 }
 

@@ -47,7 +47,7 @@ export class ClockJumps {
    * Returns by how many ms the clock jumped last, if it jumped by more than two seconds in the last ten minutes.
    * Returns 0 otherwise.
    */
-  recentMs(): number {
+  getRecentJumpMs(): number {
     return this.#recent().at(-1)?.byMs ?? 0;
   }
 

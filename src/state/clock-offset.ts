@@ -36,7 +36,7 @@ export class ClockOffset {
  * Returns the median, so that a single wrong clock does not decide. If two offsets are in the middle, returns the
  * smaller one.
  */
-export function findMedianOffset(offsets: readonly number[]): number {
+export function computeMedianOffset(offsets: readonly number[]): number {
   return offsets.toSorted((a, b) => a - b)[Math.floor((offsets.length - 1) / 2)] ?? 0;
 }
 

@@ -55,7 +55,7 @@ export class FollowedVersions {
    * Returns the version if it was read recently. Returns null otherwise. The call never waits. If the version is old,
    * it starts a new read.
    */
-  recent(name: string): SeenVersion | null {
+  findRecent(name: string): SeenVersion | null {
     const fresh = this.#findKnownWithin(REREAD_MS);
     if (fresh === null) this.#read().catch(() => {});
     const known = fresh ?? this.#findKnownWithin(VALID_MS);
@@ -63,7 +63,7 @@ export class FollowedVersions {
   }
 
   /** Returns the version. Reads it first, unless a read has just ended. */
-  async current(name: string): Promise<SeenVersion> {
+  async readCurrent(name: string): Promise<SeenVersion> {
     const known = this.#findKnownWithin(REREAD_MS);
     if (known !== null) return toSeenVersion(known, name);
     // A read that is under way may have begun before a change of this process.
@@ -72,7 +72,7 @@ export class FollowedVersions {
   }
 
   /** Writes a new version, so that the nodes which follow this name read it again. */
-  async changed(name: string): Promise<void> {
+  async writeNewVersion(name: string): Promise<void> {
     if (!FOLLOWED.includes(name)) return;
     await this.#table.write(name, randomUUID());
     this.#changedMs = performance.now();
@@ -117,7 +117,7 @@ export interface Documents {
    * Returns the version of a followed collection or register. Every change makes a new version. Returns null if the
    * version was not read recently. The call never waits.
    */
-  recentVersion(collection: string): SeenVersion | null;
+  findRecentVersion(collection: string): SeenVersion | null;
 }
 
 /** The index of the names in each collection. Without it, Keyv could only read all keys of the store. */
@@ -184,19 +184,19 @@ export function createKeyvDocuments(
       run(async () => {
         await index.add(collection, name);
         await keyv.set(key(collection, name), value, ttlMs);
-        await versions.changed(collection);
+        await versions.writeNewVersion(collection);
       }),
     delete: (collection, name) =>
       run(async () => {
         await keyv.delete(key(collection, name));
         await index.remove(collection, name);
-        await versions.changed(collection);
+        await versions.writeNewVersion(collection);
       }),
     list: <T>(collection: string) =>
       run(async () => {
         const values = await mapInBatches(await index.names(collection), (name) => get<T>(collection, name));
         return values.filter((value) => value !== undefined);
       }),
-    recentVersion: (collection) => versions.recent(collection),
+    findRecentVersion: (collection) => versions.findRecent(collection),
   };
 }

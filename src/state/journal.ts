@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { count, epochMs, list, literal, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { count, epochMs, list, literal, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import { type Decision, DecisionSchema, ScoreAnswerSchema } from '#decision/decision.ts';
 import { HoldoutSchema } from '#decision/holdout.ts';
 import { platformSchema } from '#decision/payer/client-key.ts';
@@ -9,17 +9,17 @@ import {
   OrderOutcomeSchema,
   type OrderStage,
   toOrderStage,
-  turnedAway,
+  turnedAwaySchema,
 } from '#decision/payer/order.ts';
 import { ScoreRequestSchema } from '#decision/requests.ts';
-import { ruleVersion } from '#decision/rules/rule-set.ts';
+import { ruleVersionSchema } from '#decision/rules/rule-set.ts';
 import { PARTITIONS } from './keys.ts';
-import { PositionalCodec } from './positional.ts';
+import { PositionalCodec } from './positional-codec.ts';
 import { StoreUnavailable, UnknownCursor } from './store-errors.ts';
 
 const platform = platformSchema('The tenant');
-const clientIdKey = word("The caller's identifier of the payer");
-const orderRef = word("The caller's order");
+const clientIdKey = plainText("The caller's identifier of the payer");
+const orderRef = plainText("The caller's order");
 
 export const ScoreEntrySchema = shape('One answered score request', {
   kind: literal('score'),
@@ -27,7 +27,7 @@ export const ScoreEntrySchema = shape('One answered score request', {
   platform,
   clientIdKey,
   request: ScoreRequestSchema,
-  ruleVersion,
+  ruleVersion: ruleVersionSchema,
   holdout: Type.Optional(list(HoldoutSchema, 'Rules that may be skipped, and matched; absent without one')),
   answer: ScoreAnswerSchema,
 });
@@ -51,14 +51,14 @@ export const OutcomeEntrySchema = shape('What became of an order, as it was repo
   /** The report itself, if it differs from `order` or has an amount. */
   report: Type.Optional(DatedReportSchema),
   amount: Type.Optional(
-    word('What was asked for the order, like "25.5 EUR"; absent when that was not known'),
+    plainText('What was asked for the order, like "25.5 EUR"; absent when that was not known'),
   ),
   settledAmount: Type.Optional(
-    word(
+    plainText(
       'The money that the result is about, where that is not what was asked for: of a payment what was captured less what was taken back, of a reversal what was captured',
     ),
   ),
-  turnedAway: Type.Optional(turnedAway),
+  turnedAway: Type.Optional(turnedAwaySchema),
 });
 
 export const BindingEntrySchema = shape('A client was bound to a requisite, or unbound', {
@@ -75,7 +75,7 @@ export const OverrideEntrySchema = shape('A person decided about a client, or li
   platform,
   clientIdKey,
   override: nullable(OverrideSchema),
-  who: word('The key that it was done with, as the audit names it'),
+  who: plainText('The key that it was done with, as the audit names it'),
 });
 
 export const WaitEndedEntrySchema = shape('A person ended a wait of a client before its time', {
@@ -83,9 +83,9 @@ export const WaitEndedEntrySchema = shape('A person ended a wait of a client bef
   at: epochMs('When it was ended'),
   platform,
   clientIdKey,
-  decisionId: word('The decision that imposed the wait'),
-  reason: word('Why'),
-  who: word('The key or person who ended it, as the audit names it'),
+  decisionId: plainText('The decision that imposed the wait'),
+  reason: plainText('Why'),
+  who: plainText('The key or person who ended it, as the audit names it'),
 });
 
 /**
@@ -98,10 +98,10 @@ export const EntryPlaceSchema = shape('Where an entry stands in the journal', {
   seq: count('Number of the entry, within journal_ms where that is not 0'),
 });
 
-export type EntryPlace = Shape<typeof EntryPlaceSchema>;
+export type EntryPlace = ValueOf<typeof EntryPlaceSchema>;
 
-export type ScoreEntry = Shape<typeof ScoreEntrySchema>;
-export type OutcomeEntry = Shape<typeof OutcomeEntrySchema>;
+export type ScoreEntry = ValueOf<typeof ScoreEntrySchema>;
+export type OutcomeEntry = ValueOf<typeof OutcomeEntrySchema>;
 
 /**
  * Reads how far an order had come when its report was accepted. Only `turnedAway` is recorded, because further
@@ -114,11 +114,11 @@ export function readRecordedOrderStage(turnedAway: OutcomeEntry['turnedAway']): 
 /** An accepted input, with its decision. */
 export type JournalEntry =
   | ScoreEntry
-  | Shape<typeof VerdictEntrySchema>
+  | ValueOf<typeof VerdictEntrySchema>
   | OutcomeEntry
-  | Shape<typeof BindingEntrySchema>
-  | Shape<typeof OverrideEntrySchema>
-  | Shape<typeof WaitEndedEntrySchema>;
+  | ValueOf<typeof BindingEntrySchema>
+  | ValueOf<typeof OverrideEntrySchema>
+  | ValueOf<typeof WaitEndedEntrySchema>;
 
 export const ErasureEntrySchema = shape(
   'A client was erased: whoever keeps journal entries elsewhere removes those about it, too',
@@ -126,11 +126,11 @@ export const ErasureEntrySchema = shape(
     kind: literal('erasure'),
     at: epochMs('When the platform asked for it'),
     platform,
-    clientNumber: word('`clientNumber` of its hash'),
+    clientNumber: plainText('`clientNumber` of its hash'),
   },
 );
 
-export type ErasureEntry = Shape<typeof ErasureEntrySchema>;
+export type ErasureEntry = ValueOf<typeof ErasureEntrySchema>;
 
 export type JournalRecord = JournalEntry | ErasureEntry;
 
@@ -156,10 +156,10 @@ export interface JournalPlace {
 /** The position up to which each partition was read. Null or missing if nothing was read yet. */
 export type JournalPlaces = readonly (JournalPlace | null)[];
 
-export interface JournalCursors {
+export interface JournalCursorFormat {
   /** Throws UnknownCursor if the text is no cursor of this kind of store. */
-  readonly read: (cursor: string | null) => JournalPlaces;
-  readonly write: (places: JournalPlaces) => string;
+  readonly parse: (cursor: string | null) => JournalPlaces;
+  readonly format: (places: JournalPlaces) => string;
 }
 
 /** Whether the entry at a position was read. */
@@ -169,16 +169,16 @@ export function isPlaceRead(places: JournalPlaces, { partition, ...place }: Entr
 }
 
 /** The cursors of a journal without partitions: the number of the last entry that was read. */
-export const NUMBER_CURSORS: JournalCursors = {
-  read: (cursor) => {
+export const NUMBER_CURSORS: JournalCursorFormat = {
+  parse: (cursor) => {
     if (cursor === null) return [null];
     if (/^\d{1,16}$/.test(cursor)) return [{ ms: 0, seq: Number(cursor) }];
     throw new UnknownCursor();
   },
-  write: ([place]) => String(place?.seq ?? 0),
+  format: ([place]) => String(place?.seq ?? 0),
 };
 
-export const PARTITION_CURSORS: JournalCursors = { read: readCursor, write: writeCursor };
+export const PARTITION_CURSORS: JournalCursorFormat = { parse: parseCursor, format: formatCursor };
 
 const FORMAT = '1';
 
@@ -200,12 +200,12 @@ export function pickLaterPlace(a: JournalPlace | null, b: JournalPlace | null): 
  * Writes the positions in all partitions as one text, `1.<position>.<position>...`. A position is empty if nothing
  * was read yet.
  */
-export function writeCursor(places: JournalPlaces): string {
+export function formatCursor(places: JournalPlaces): string {
   return [FORMAT, ...PARTITIONS.map((_, index) => writePlace(places[index] ?? null))].join('.');
 }
 
-/** Reads the positions in the partitions. Throws UnknownCursor if `writeCursor` did not write the text. */
-export function readCursor(cursor: string | null): JournalPlaces {
+/** Reads the positions in the partitions. Throws UnknownCursor if `formatCursor` did not write the text. */
+export function parseCursor(cursor: string | null): JournalPlaces {
   if (cursor === null) return [];
   const [format, ...places] = cursor.split('.');
   if (format !== FORMAT || places.length !== PARTITIONS.length) throw new UnknownCursor();
@@ -333,12 +333,15 @@ export async function readOrExplain<T>(
   }
 }
 
-export function parseErasure(text: string): ErasureEntry {
+export function parseErasureEntry(text: string): ErasureEntry {
   return ERASURE.read(text.slice(1));
 }
 
 /** Joins a known gap with the gaps that verdicts without a record leave. Returns null if there is no gap. */
-export function joinLostVerdicts(lost: readonly LostVerdict[], known: JournalGap | null): JournalGap | null {
+export function addLostVerdictsToGap(
+  lost: readonly LostVerdict[],
+  known: JournalGap | null,
+): JournalGap | null {
   return lost.map(({ at }): JournalGap => ({ from: at, to: at, entries: 1 })).reduce(joinGaps, known);
 }
 

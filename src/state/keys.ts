@@ -91,12 +91,12 @@ export const deviceKey = (kind: DeviceKind, platform: PlatformName, id: string):
 
 /**
  * Clients with a value of an attribute, without marks. Sorted set of `deviceMember`, by the time when they were last
- * seen. `id` is made by `attributeId`.
+ * seen. `id` is made by `attributeValueId`.
  */
 export const attributeKey = (platform: PlatformName, id: string): string => `v:${platform}:${id}`;
 
 /** Names a value of an attribute in keys and notes. */
-export const attributeId = (name: string, value: string): string => `${name}/${value}`;
+export const attributeValueId = (name: string, value: string): string => `${name}/${value}`;
 
 /** The first 72 bits of a client's hash, which are enough to tell the few clients of one device apart. */
 export const deviceMember = (clientHash: string): string => clientHash.slice(0, 12);
@@ -111,7 +111,7 @@ export const deviceMembers = (clientHash: string): readonly string[] => {
 };
 
 /** 72 bits that stand for an orderRef of a platform. */
-export const orderName = (platform: PlatformName, orderRef: string): string =>
+export const hashOrderRef = (platform: PlatformName, orderRef: string): string =>
   hashName(`${platform}/${orderRef}`);
 
 /** Orders whose hashed names begin alike share a key. A key for each order would take twice the memory. */
@@ -123,24 +123,24 @@ export const orderBucket = (order: string): string => order.slice(0, BUCKET_CHAR
 export const ordersPrefix = (partition: string): string => `q:{${partition}}`;
 
 /**
- * Decisions by their orders, as `orderNote` writes them, sorted by time. They are in the slot of the records, so that
+ * Decisions by their orders, as `formatOrderNote` writes them, sorted by time. They are in the slot of the records, so that
  * one script writes records and notes together. Sorted set.
  */
 export const ordersKey = (partition: string, order: string): string =>
   ordersPrefix(partition) + orderBucket(order);
 
 /**
- * The note that a decision is about an order: the rest of the order's hashed name, a dot, then `orderPlace` or
+ * The note that a decision is about an order: the rest of the order's hashed name, a dot, then `formatNotedDecision` or
  * nothing.
  */
-export const orderNote = (order: string, place: string): string =>
+export const formatOrderNote = (order: string, place: string): string =>
   `${order.slice(BUCKET_CHARACTERS)}.${place}`;
 
 /**
  * Formats which decision a note means, as `<digits><seq>.<client hash>`. The number of digits comes first, so that
  * Redis sorts decisions of the same millisecond by seq.
  */
-export const orderPlace = (clientHash: string, seq: number): string =>
+export const formatNotedDecision = (clientHash: string, seq: number): string =>
   `${String(seq).length.toString(36)}${seq}.${clientHash}`;
 
 /** The hash of the first request with an Idempotency-Key. String. */

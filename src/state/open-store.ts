@@ -16,7 +16,7 @@ export function isLocalStore(redisUrl: string | null): boolean {
   return endpoints.every(({ host }) => LOOPBACK.test(host));
 }
 
-export interface StorePlace {
+export interface OpenStoreOptions {
   /** The URL of Redis. Null for SQLite under `dataDir`. */
   readonly redisUrl: string | null;
   readonly redisSecurity?: RedisSecurity;
@@ -46,7 +46,7 @@ export interface StorePlace {
  * store must then be opened again.
  */
 export async function openStore(
-  place: StorePlace,
+  place: OpenStoreOptions,
   onError: (error: Error) => void,
   onLost?: (error: StoreUnavailable) => void,
 ): Promise<Store> {
@@ -61,7 +61,7 @@ export async function openStore(
 }
 
 async function openExpected(
-  { redisUrl, redisSecurity = {}, dataDir, patience, ...terms }: StorePlace,
+  { redisUrl, redisSecurity = {}, dataDir, patience, ...terms }: OpenStoreOptions,
   onError: (error: Error) => void,
   onLost?: (error: StoreUnavailable) => void,
 ): Promise<Store> {

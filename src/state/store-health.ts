@@ -36,7 +36,7 @@ export interface ServerHealth {
 export type StoreHealth = readonly ServerHealth[];
 
 /** Explains why a server refused a write, in the server's own words if there are any. */
-export function explainFailure(error: unknown): string {
+export function explainStoreFailure(error: unknown): string {
   const { cause } = error instanceof Error ? error : { cause: undefined };
   const told = cause instanceof Error ? cause : error;
   // Redis appends which line of which script failed.

@@ -10,7 +10,7 @@ import type { AuditLog } from './audit-log.ts';
 import type { Documents } from './documents.ts';
 import type {
   ErasureEntry,
-  JournalCursors,
+  JournalCursorFormat,
   JournalEntry,
   JournalGap,
   JournalRecord,
@@ -68,7 +68,7 @@ export interface Store {
    * Loads a client's state, and everything on which the coming commit depends. The state of an unknown client is
    * UNKNOWN_CLIENT.
    */
-  load(client: ClientKey, also?: LoadOptions): Promise<ClientLoad>;
+  load(client: ClientKey, also?: LoadOptions): Promise<ClientFromStore>;
 
   /**
    * Writes all parts of a change at once, or none of them. Returns 'conflict' if the state is no longer the one that
@@ -80,9 +80,9 @@ export interface Store {
    * Counts the distinct clients on a device and with a value of an attribute, by window. The asking client is
    * included.
    */
-  sightings(ask: SightingsAsk): Promise<Sightings>;
+  sightings(ask: SightingsQuery): Promise<Sightings>;
   /** Notes a payment on the client's latest sightings. No verdict has to wait for the note. */
-  notePayment(payment: NotedPayment): Promise<void>;
+  notePayment(payment: PaymentToNote): Promise<void>;
 
   /**
    * Binds an Idempotency-Key of a platform to the first request with it, until RETENTION.claimMs after that request
@@ -107,7 +107,7 @@ export interface Store {
    */
   readJournal(after: string | null, limit: number): Promise<JournalPage>;
 
-  readonly cursors: JournalCursors;
+  readonly cursors: JournalCursorFormat;
 
   /** Returns about how many entries the journal holds, shipped or not. */
   journalLength(): Promise<number>;
@@ -180,7 +180,7 @@ export interface LoadOptions {
   readonly idempotencyKey?: string;
 }
 
-export interface ClientLoad {
+export interface ClientFromStore {
   readonly state: ClientState;
   /** The known reports of an order that the state does not remember. Null if the store does not know the order. */
   readonly order: KnownOrder | null;
@@ -221,7 +221,7 @@ export interface Commit {
   readonly idempotencyKey?: string;
 }
 
-export interface SightingsAsk {
+export interface SightingsQuery {
   readonly client: ClientKey;
   /** Epoch ms. */
   readonly at: number;
@@ -244,7 +244,7 @@ export interface SightingsAsk {
 }
 
 /** A client's payment. It is noted on every sighting of the client after `since` (epoch ms). */
-export interface NotedPayment extends PaymentNote {
+export interface PaymentToNote extends PaymentNote {
   readonly client: ClientKey;
 }
 
@@ -273,7 +273,7 @@ export interface ListLog {
    * Writes the changes one after the other, each under its own number. Returns which of them were made. Returns null
    * if `unless` applied and nothing was written.
    */
-  write(changes: readonly ListChange[], unless?: BlockingChange): Promise<readonly boolean[] | null>;
+  write(changes: readonly ListChange[], unless?: BlockingChangeFilter): Promise<readonly boolean[] | null>;
   /** Reads at most `limit` changes after a number, the oldest first. An empty copy reads the changes after 0. */
   read(after: number, limit: number): Promise<ListPage>;
 }
@@ -290,7 +290,7 @@ export interface ListChange {
  * A change that prevents a write. The write is not made if, after change number `since`, an id that begins with
  * `idsBegin` got a text, unless that text begins with `textsBegin`.
  */
-export interface BlockingChange {
+export interface BlockingChangeFilter {
   readonly since: number;
   readonly idsBegin: string;
   readonly textsBegin: string;
@@ -341,7 +341,7 @@ export function formatLastBatchField(writer: string): string {
 }
 
 /** Picks the counts from the stored fields of a tally. */
-export function readTallyCounts(
+export function toTallyCounts(
   fields: Iterable<readonly [string, unknown]>,
 ): Readonly<Record<string, number>> {
   return Object.fromEntries(
@@ -364,7 +364,7 @@ export interface TextPlace {
 }
 
 /** Returns the collection or register that a place belongs to. */
-export function getFollowedName({ kind, name }: TextPlace): string {
+export function getCollectionOrRegister({ kind, name }: TextPlace): string {
   return kind === 'document' ? name.slice(0, name.indexOf('/')) : name;
 }
 
@@ -407,5 +407,5 @@ export interface StoredTexts {
   replaceState(clientHash: string, text: string, next: string): Promise<boolean>;
 
   /** Returns the number of the client's newest stored decision. Returns 0 if there is none. */
-  newestDecision(clientHash: string): Promise<number>;
+  findNewestDecisionNumber(clientHash: string): Promise<number>;
 }

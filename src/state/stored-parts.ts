@@ -8,10 +8,10 @@ import {
   RecordDamaged,
   type RecordShape,
 } from '#decision/decision-record.ts';
-import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { type ClientState, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import { decodeOrder } from '#decision/payer/order-text.ts';
 import { decodeClientState } from '#decision/payer/state-document.ts';
-import type { ClientLoad, StoredAnswer } from './store.ts';
+import type { ClientFromStore, StoredAnswer } from './store.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** The stored parts of a client that an adapter read. Missing parts are null. */
@@ -22,10 +22,13 @@ interface StoredParts {
 }
 
 /** Decodes the stored parts of a client. `storeTimeMs` is the store's own clock when the parts were read, epoch ms. */
-export function readClientLoad({ state, order, answer }: StoredParts, storeTimeMs: number): ClientLoad {
+export function decodeClientFromStore(
+  { state, order, answer }: StoredParts,
+  storeTimeMs: number,
+): ClientFromStore {
   const stamp = { raw: state, storeTimeMs, arrivedMs: performance.now() };
   return {
-    state: state === null ? UNKNOWN_CLIENT : readState(state),
+    state: state === null ? UNKNOWN_CLIENT_STATE : readState(state),
     order: order === null ? null : decodeOrder(order),
     answer,
     stamp,
@@ -76,7 +79,7 @@ export class RecordReader {
   }
 
   /** Decodes a record. Throws RecordDamaged if its form is unknown. */
-  async decision({ clientHash, text }: StoredRecord): Promise<Decision> {
+  async decodeRecord({ clientHash, text }: StoredRecord): Promise<Decision> {
     const record = parseRecord(text);
     if (!isDecisionRow(record)) return record;
     const [shapeId] = record;
@@ -87,9 +90,9 @@ export class RecordReader {
     );
   }
 
-  async decisions(records: readonly StoredRecord[]): Promise<readonly Decision[]> {
+  async decodeRecords(records: readonly StoredRecord[]): Promise<readonly Decision[]> {
     const decisions: Decision[] = [];
-    for (const record of records) decisions.push(await this.decision(record));
+    for (const record of records) decisions.push(await this.decodeRecord(record));
     return decisions;
   }
 

@@ -13,7 +13,7 @@ import {
   createAttributeHmacs,
   createDeviceNames,
   createPseudonymizer,
-  identifyNodeSecrets,
+  deriveNodeSecretIds,
 } from '#decision/pseudonym.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { EventFeed } from '#history/archive/read/event-feed.ts';
@@ -28,7 +28,7 @@ import { PlatformRecords } from './payers/records.ts';
 import type { NodeParts } from './platform/parts.ts';
 
 /** The parts from which the service is composed: the store, the rules and the settings of a process. */
-export interface CompositionParts extends NodeParts {
+export interface CompositionInputs extends NodeParts {
   readonly store: Store;
   readonly ruleSource: RuleSource;
   /** Reads decisions of past years. Null if the process has no archive. */
@@ -55,11 +55,11 @@ export interface CompositionParts extends NodeParts {
  * and starts no timer, thread or listener. The code that runs a node starts the parts that follow changes of the
  * store.
  */
-export function composeParts(parts: CompositionParts, metrics: Metrics) {
+export function composeParts(parts: CompositionInputs, metrics: Metrics) {
   const { store, clock, log, signalSecret, signalSecretPrevious: former = null } = parts;
   const { listLog, clientKeys } = store;
   const { archive = null, erasureLedger: ledger = null } = parts;
-  const onTrouble = reportTrouble(log);
+  const onTrouble = createTroubleLogger(log);
   const keys = new AccessKeys(store.documents, clock, undefined, ({ id, platform }) =>
     log.error({ keyId: id, platform }, LOST_KEY),
   );
@@ -75,7 +75,7 @@ export function composeParts(parts: CompositionParts, metrics: Metrics) {
   const decides = {
     lists,
     holdoutDraw: createHoldoutDraw(signalSecret),
-    secrets: identifyNodeSecrets(signalSecret, former),
+    secrets: deriveNodeSecretIds(signalSecret, former),
   };
   const reporting = new ReportingWatch({
     registers: store.registers,
@@ -120,7 +120,7 @@ const LOST_KEY =
  * Creates the function that logs background failures as warnings. If the store does not answer, the message of the
  * error says everything, so no stack is logged.
  */
-export function reportTrouble(log: Logger): (message: string, error?: unknown) => void {
+export function createTroubleLogger(log: Logger): (message: string, error?: unknown) => void {
   return (message, error) =>
     log.warn(error instanceof StoreUnavailable ? { store: error.message } : { err: error }, message);
 }

@@ -1,13 +1,16 @@
 import { expect } from 'chai';
-import { concludeFromValues, findVerdictRule } from '#decision/assess.ts';
+import { chooseVerdictRule, concludeFromValues } from '#decision/assess.ts';
 import { type Decision, toVerdictAnswer } from '#decision/decision.ts';
-import type { FactReading } from '#decision/facts/fact.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { edited, edits, swap, whole } from '../rule-fixtures/sound-rules.ts';
 
 /** Values of an unknown client, with some of them set by label. */
-function values(rules: RuleSet, seen: Readonly<Record<string, FactReading>>): readonly FactReading[] {
-  const calm: Readonly<Record<string, FactReading>> = {
+function values(
+  rules: RuleSet,
+  seen: Readonly<Record<string, NullableFactValue>>,
+): readonly NullableFactValue[] {
+  const calm: Readonly<Record<string, NullableFactValue>> = {
     jsOk: true,
     overrideGroup: 'NONE',
     scoredBefore: true,
@@ -70,7 +73,7 @@ describe('what a rule set concludes', () => {
       ),
     });
     const trapped = values(rules, { honeypotTriggered: true });
-    const isPaid = (reading: FactReading) =>
+    const isPaid = (reading: NullableFactValue) =>
       trapped.map((value, index) => (rules.facts[index]?.name === 'secondsSinceLastPaid' ? reading : value));
     expect(concludeFromValues(rules, isPaid(null), false).isBot).to.equal(true);
     expect(concludeFromValues(rules, isPaid(59), false).isBot).to.equal(false);
@@ -97,7 +100,7 @@ describe('what a rule set concludes', () => {
 
   it('is the group of the first rule by priority, or otherwise', () => {
     const rules = edited({});
-    const group = (seen: Readonly<Record<string, FactReading>>) =>
+    const group = (seen: Readonly<Record<string, NullableFactValue>>) =>
       concludeFromValues(rules, values(rules, seen), false).clientGroup;
     expect(group({})).to.equal('NEW');
     expect(group({ paidCount: 1 })).to.equal('PAYING');
@@ -121,7 +124,7 @@ describe('what a rule set concludes', () => {
       false,
     );
     expect(names).to.deep.equal(['no-javascript']);
-    expect(findVerdictRule(rules, concluded).rule).to.equal('bot-blocked');
+    expect(chooseVerdictRule(rules, concluded).rule).to.equal('bot-blocked');
   });
 
   it('does not change the given values', () => {

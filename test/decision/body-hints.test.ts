@@ -73,7 +73,7 @@ describe('an address of a body', () => {
     });
 
   it('is the address without its port', () => {
-    const { address, absent } = readDevice({ ip: '203.0.113.62:51000' });
+    const { address, unusableHints: absent } = readDevice({ ip: '203.0.113.62:51000' });
     expect([address?.toString(), absent]).to.deep.equal(['203.0.113.62', []]);
   });
 });

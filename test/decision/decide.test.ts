@@ -5,7 +5,7 @@ import { assessNow, type DecisionInput, decideScore, decideVerdict } from '#deci
 import { NO_SIGHTINGS, type Sightings } from '#decision/facts/fact.ts';
 import { recordOutcome } from '#decision/payer/changes.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { type ClientState, isNewClient, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { type ClientState, isNewClient, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import type { ScoreRequest, VerdictRequest } from '#decision/requests.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import {
@@ -36,7 +36,7 @@ function ask({ rules, platform }: Life, state: ClientState, now: number) {
 
 /** Two verdicts of a new client, a second apart. */
 function askTwice(rules: RuleSet, client = CLIENT) {
-  const first = decideVerdict(rules, { ...standing(UNKNOWN_CLIENT, NOW), client }, REQUEST);
+  const first = decideVerdict(rules, { ...standing(UNKNOWN_CLIENT_STATE, NOW), client }, REQUEST);
   const second = decideVerdict(rules, { ...standing(first.nextState, NOW + 1000), client }, REQUEST);
   return [first.decision, second.decision] as const;
 }
@@ -247,7 +247,7 @@ describe('a score', () => {
   it('of a client new to the platform is the same at any later time', () => {
     fc.assert(
       fc.property(anyScoreRequest, fc.nat(1e9), (request, laterMs) => {
-        const first = decideScore(RULES, standing(UNKNOWN_CLIENT, NOW), request);
+        const first = decideScore(RULES, standing(UNKNOWN_CLIENT_STATE, NOW), request);
         const second = decideScore(RULES, standing(first.nextState, NOW + laterMs), request);
         expect(second.answer).to.deep.equal(first.answer);
         expect(second.nextState.seq).to.equal(0);
@@ -262,7 +262,11 @@ describe('a score', () => {
         const { state, now } = live(life);
         const { answer } = decideScore(life.rules, standing(state, now, sightings), request);
         if (isNewClient(state)) expect(answer.isBot).to.equal(false);
-        const { answer: fresh } = decideScore(life.rules, standing(UNKNOWN_CLIENT, now, sightings), request);
+        const { answer: fresh } = decideScore(
+          life.rules,
+          standing(UNKNOWN_CLIENT_STATE, now, sightings),
+          request,
+        );
         expect(fresh).to.deep.include({ isBot: false, clientGroup: 'NEW', paymentScore: '0.5000' });
       }),
       { numRuns: 100 },
@@ -350,9 +354,9 @@ for (const [what, decide] of [
 
 describe('the present facts of a client', () => {
   it('count no request', () => {
-    const { nextState } = decideVerdict(RULES, standing(UNKNOWN_CLIENT, NOW), REQUEST);
+    const { nextState } = decideVerdict(RULES, standing(UNKNOWN_CLIENT_STATE, NOW), REQUEST);
     const place = RULES.facts.findIndex(({ label }) => label === 'verdicts(1h)');
-    const counts = [nextState, UNKNOWN_CLIENT].map(
+    const counts = [nextState, UNKNOWN_CLIENT_STATE].map(
       (state) => assessNow(RULES, standing(state, NOW)).values[place],
     );
     expect(counts).to.deep.equal([1, 0]);

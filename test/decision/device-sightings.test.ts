@@ -8,7 +8,7 @@ import {
   type SharingCounts,
 } from '#decision/facts/fact.ts';
 import {
-  NO_MARKS,
+  NO_SIGHTING_MARKS,
   SIGHTING_MARKS,
   type SightingMark,
   type SightingMarks,
@@ -94,8 +94,8 @@ describe('the device book', () => {
           now += one.afterMs;
           seen.push({ ...one, at: now });
           const shown = { fingerprints: [one.device], ips: [one.device] };
-          book.record(one.client, shown, now);
-          const { fingerprint, ip } = book.sightings(one.client, shown, QUESTIONS, now);
+          book.recordDevices(one.client, shown, now);
+          const { fingerprint, ip } = book.countClientsOnDevices(one.client, shown, QUESTIONS, now);
           for (const [windowMs, { clients }] of [...fingerprint, ...ip])
             expect(clients).to.equal(counted(seen, windowMs));
         }
@@ -121,13 +121,13 @@ describe('the device book', () => {
           const shown = { fingerprints: [device], ips: [] };
           const since = now - 24 * HOUR_MS;
           if (kind === 'seen') {
-            book.record(client, shown, now, marks);
+            book.recordDevices(client, shown, now, marks);
             noted.note({ client, device, at: now, marks });
           } else {
             book.notePayment(client, since, isUnpaid);
             noted.notePayment(client, since, isUnpaid);
           }
-          const { fingerprint } = book.sightings('eve', shown, QUESTIONS, now);
+          const { fingerprint } = book.countClientsOnDevices('eve', shown, QUESTIONS, now);
           for (const [windowMs, counts] of fingerprint)
             expect({ ...counts, verdicts: 0 }).to.deep.equal(noted.counts(device, now - windowMs));
         }
@@ -137,24 +137,25 @@ describe('the device book', () => {
 
   it('gives all counts of one device: the most shared, and of equals that with fewer who pay', () => {
     const book = new DeviceSightings();
-    const paying = { ...NO_MARKS, paying: true };
-    for (const client of ['bob', 'cid']) book.record(client, { fingerprints: ['x'], ips: [] }, 1000, paying);
-    for (const client of ['dan', 'eve']) book.record(client, { fingerprints: ['y'], ips: [] }, 1000);
+    const paying = { ...NO_SIGHTING_MARKS, paying: true };
+    for (const client of ['bob', 'cid'])
+      book.recordDevices(client, { fingerprints: ['x'], ips: [] }, 1000, paying);
+    for (const client of ['dan', 'eve']) book.recordDevices(client, { fingerprints: ['y'], ips: [] }, 1000);
     const shown = (...fingerprints: readonly string[]) => ({ fingerprints, ips: [] });
     const counts = (...ids: readonly string[]) =>
-      book.sightings('ann', shown(...ids), QUESTIONS, 1000).fingerprint.get(HOUR_MS);
+      book.countClientsOnDevices('ann', shown(...ids), QUESTIONS, 1000).fingerprint.get(HOUR_MS);
     expect(counts('x', 'y')).to.deep.equal({ ...NOBODY_SEEN, clients: 3, verdicts: 3, paying: 0 });
     expect(counts('y', 'x')).to.deep.equal({ ...NOBODY_SEEN, clients: 3, verdicts: 3, paying: 0 });
-    book.record('fay', shown('x'), 1000);
+    book.recordDevices('fay', shown('x'), 1000);
     expect(counts('y', 'x')).to.deep.equal({ ...NOBODY_SEEN, clients: 4, verdicts: 4, paying: 2 });
   });
 
   it('counts the most shared one of several devices', () => {
     const book = new DeviceSightings();
-    for (const client of ['bob', 'cid']) book.record(client, { fingerprints: ['y'], ips: [] }, 1000);
+    for (const client of ['bob', 'cid']) book.recordDevices(client, { fingerprints: ['y'], ips: [] }, 1000);
     const shown = { fingerprints: ['x', 'y'], ips: [] };
-    book.record('ann', shown, 1000);
-    const { fingerprint, ip } = book.sightings('ann', shown, QUESTIONS, 1000);
+    book.recordDevices('ann', shown, 1000);
+    const { fingerprint, ip } = book.countClientsOnDevices('ann', shown, QUESTIONS, 1000);
     expect([fingerprint.get(HOUR_MS)?.clients, ip.size]).to.deep.equal([3, 0]);
   });
 
@@ -162,11 +163,13 @@ describe('the device book', () => {
     const book = new DeviceSightings();
     const shown = { fingerprints: ['x'], ips: [] };
     const minute = 60_000;
-    for (const at of [0, 1, 9, 10, 70, 75]) book.record('ann', shown, at * minute, NO_MARKS, QUESTIONS);
-    book.record('bob', shown, 75 * minute);
+    for (const at of [0, 1, 9, 10, 70, 75])
+      book.recordDevices('ann', shown, at * minute, NO_SIGHTING_MARKS, QUESTIONS);
+    book.recordDevices('bob', shown, 75 * minute);
     const verdicts = (windowMs: number, at: number) => {
       const questions = { fingerprint: asking(windowMs), ip: asking() };
-      return book.sightings('ann', shown, questions, at * minute).fingerprint.get(windowMs)?.verdicts;
+      return book.countClientsOnDevices('ann', shown, questions, at * minute).fingerprint.get(windowMs)
+        ?.verdicts;
     };
     expect(verdicts(10 * minute, 79)).to.equal(2);
     expect(verdicts(60 * minute, 79)).to.equal(3);
@@ -178,8 +181,8 @@ describe('the device book', () => {
     const book = new DeviceSightings();
     const shown = { fingerprints: ['x'], ips: [] };
     for (let number = 0; number < CLIENTS_ON_DEVICE_MAX + 5; number++)
-      book.record(`payer-${number}`, shown, number);
-    const { fingerprint } = book.sightings('ann', shown, QUESTIONS, CLIENTS_ON_DEVICE_MAX + 5);
+      book.recordDevices(`payer-${number}`, shown, number);
+    const { fingerprint } = book.countClientsOnDevices('ann', shown, QUESTIONS, CLIENTS_ON_DEVICE_MAX + 5);
     expect(fingerprint.get(HOUR_MS)?.clients).to.equal(CLIENTS_ON_DEVICE_MAX);
   });
 
@@ -191,9 +194,9 @@ describe('the device book', () => {
       ['bob', 2],
       ['cid', 1 + SHARING_WINDOW_MS_MAX],
     ] as const)
-      book.record(client, shown, at);
+      book.recordDevices(client, shown, at);
     const everMs = { fingerprint: asking(Number.MAX_SAFE_INTEGER), ip: asking() };
-    const { fingerprint } = book.sightings('dan', shown, everMs, SHARING_WINDOW_MS_MAX);
+    const { fingerprint } = book.countClientsOnDevices('dan', shown, everMs, SHARING_WINDOW_MS_MAX);
     expect([...fingerprint.values()].map(({ clients }) => clients)).to.deep.equal([3]);
   });
 });

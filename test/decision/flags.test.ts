@@ -9,9 +9,9 @@ import type { VerdictRequest } from '#decision/requests.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { Simulation } from '#decision/simulation.ts';
 import { readRuleSet } from '#state/rule-folders/rule-folder.ts';
+import { analyzeRules } from '#workbench/authoring/analyze-rules.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
 import { computeRuleDiff } from '#workbench/authoring/diff/rule-diff.ts';
-import { proveRules } from '#workbench/authoring/prove.ts';
 import { FLAGS } from '../rule-fixtures/flags.ts';
 import { type Edit, edited, editedFiles, problemsOf, swap, whole } from '../rule-fixtures/sound-rules.ts';
 import { REQUEST } from '../rule-fixtures/verdict-request.ts';
@@ -30,7 +30,7 @@ function problemsWith(edit: Edit): readonly string[] {
 /** Findings of a rule set with these rules of flags. */
 function findingsOf(text: string): readonly string[] {
   const changes = { 'flags.yaml': whole(text) };
-  return proveRules(edited(changes), editedFiles(changes)).findings.map(({ message }) => message);
+  return analyzeRules(edited(changes), editedFiles(changes)).findings.map(({ message }) => message);
 }
 
 function decided(members: Partial<VerdictRequest>, rules: RuleSet = RULES): Decision {

@@ -6,13 +6,13 @@ import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { ScoreRequest, VerdictRequest } from '#decision/requests.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { ListMembership, type SharedLists } from '#decision/shared-lists.ts';
+import { InMemorySharedLists, type SharedLists } from '#decision/shared-lists.ts';
 import { Simulation } from '#decision/simulation.ts';
-import { CASE_PSEUDONYM } from '#workbench/authoring/case-pseudonym.ts';
+import { analyzeRules } from '#workbench/authoring/analyze-rules.ts';
+import { deriveCasePseudonym } from '#workbench/authoring/case-pseudonym.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
-import { diffRuleSets } from '#workbench/authoring/diff/rule-diff.ts';
-import { explainFromRecord } from '#workbench/authoring/explain/explain.ts';
-import { proveRules } from '#workbench/authoring/prove.ts';
+import { listRuleDifferences } from '#workbench/authoring/diff/rule-diff.ts';
+import { explainByRules } from '#workbench/authoring/explain/explain.ts';
 import { keptDecision } from '../history/archive/kept-decision.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { itTellsOfEdits } from '../rule-fixtures/rule-edits.ts';
@@ -77,7 +77,7 @@ describe('a holdout', () => {
     const blocked = chained(RULES, () => false);
     const holdout = [{ rule: CHAIN, share: 0.1, heldOut: false }];
     const scored = blocked.score('payer-1', SCORE, NOW);
-    expect([scored.answer.clientGroup, scored.drawn]).to.deep.equal(['BLOCKED', holdout]);
+    expect([scored.answer.clientGroup, scored.drawnHoldouts]).to.deep.equal(['BLOCKED', holdout]);
     expect(decide(blocked)).to.deep.include({ verdict: 'BLOCK', holdout });
   });
 
@@ -109,7 +109,7 @@ describe('a holdout', () => {
       ),
       'verdicts.yaml': swap('    priority: 100\n', '    priority: 100\n    holdout: 10%\n'),
     });
-    const lists = new ListMembership(CASE_PSEUDONYM);
+    const lists = new InMemorySharedLists(deriveCasePseudonym);
     const keys = ['payer-1'];
     lists.add({
       owner: DEMO,
@@ -133,7 +133,7 @@ describe('a holdout', () => {
       ),
     });
     const onList = (list: string) => {
-      const lists = new ListMembership(CASE_PSEUDONYM);
+      const lists = new InMemorySharedLists(deriveCasePseudonym);
       lists.add({
         owner: DEMO,
         list,
@@ -177,7 +177,7 @@ describe('a holdout', () => {
   it('is read from the record, and the explanation says so', async () => {
     for (const held of [true, false]) {
       const decision = decide(chained(RULES, () => held));
-      const { reproduced, rules, differences } = await explainFromRecord(RULES, decision);
+      const { reproduced, rules, differences } = await explainByRules(RULES, decision);
       expect({ reproduced, differences }).to.deep.equal({ reproduced: true, differences: [] });
       const why = held
         ? 'None of the other rules matched, so "otherwise" gave NEW. The client is held out of blocked-by-unpaid-chain, which matched too.'
@@ -185,7 +185,7 @@ describe('a holdout', () => {
       expect(rules?.groups.why).to.contain(why);
     }
     const { holdout: _, ...without } = decide(chained(RULES, () => true));
-    expect((await explainFromRecord(RULES, without)).reproduced).to.equal(false);
+    expect((await explainByRules(RULES, without)).reproduced).to.equal(false);
   });
 
   it('is kept by the archive in columns of its own', async () => {
@@ -232,7 +232,7 @@ describe('a holdout', () => {
       const changes = {
         'groups.yaml': edits(chainHoldsOut(holdout), swap('otherwise: NEW', `${again}otherwise: NEW`)),
       };
-      return proveRules(edited(changes), editedFiles(changes));
+      return analyzeRules(edited(changes), editedFiles(changes));
     };
     expect(behind('').findings.map(({ kind }) => kind)).to.deep.equal(['never first']);
     const { findings, notes } = behind('    holdout: 10%\n');
@@ -243,7 +243,7 @@ describe('a holdout', () => {
   });
 
   it('is shown by a diff', () => {
-    expect(diffRuleSets(edited({}), RULES).map(({ text }) => text)).to.deep.equal([
+    expect(listRuleDifferences(edited({}), RULES).map(({ text }) => text)).to.deep.equal([
       'blocked-by-unpaid-chain: holdout none -> 10% up to 100 EUR',
     ]);
   });

@@ -3,13 +3,13 @@ import { decideVerdict } from '#decision/decide.ts';
 import type { Decision } from '#decision/decision.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { type ClientState, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import { roundTripState } from '#decision/payer/state-document.ts';
 import type { VerdictRequest } from '#decision/requests.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { Simulation } from '#decision/simulation.ts';
-import { diffRuleSets } from '#workbench/authoring/diff/rule-diff.ts';
-import { explainFromRecord } from '#workbench/authoring/explain/explain.ts';
+import { listRuleDifferences } from '#workbench/authoring/diff/rule-diff.ts';
+import { explainByRules } from '#workbench/authoring/explain/explain.ts';
 import { keptDecision } from '../history/archive/kept-decision.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { type Edit, edited, swap } from '../rule-fixtures/sound-rules.ts';
@@ -154,7 +154,7 @@ describe('a ladder that a rule names', () => {
       [7200, 'card'],
       [1, 'card'],
     ])) {
-      const { reproduced, ladder } = await explainFromRecord(withLadders('{ patient: [2m, 2h] }'), decision);
+      const { reproduced, ladder } = await explainByRules(withLadders('{ patient: [2m, 2h] }'), decision);
       expect(reproduced).to.equal(true);
       if (decision.ladder === 'patient') expect(ladder.after.words).to.contain('of the ladder "patient"');
     }
@@ -171,7 +171,7 @@ describe('a ladder that a rule names', () => {
 
   it('is shown by a diff, level by level and rule by rule', () => {
     const longer = withLadders('{ patient: [2m, 30m, 2h, 5h] }');
-    expect(diffRuleSets(RULES, longer).map(({ text }) => text)).to.deep.equal([
+    expect(listRuleDifferences(RULES, longer).map(({ text }) => text)).to.deep.equal([
       'ladder "patient" level 2: 20m -> 30m',
     ]);
     const unnamed = withLadders('{ patient: [2m, 20m, 2h, 5h] }', {});
@@ -182,8 +182,8 @@ describe('a ladder that a rule names', () => {
         'verdict: WAIT\n        ladder: patient\n        reason: "Asked',
       ),
     });
-    expect(diffRuleSets(RULES, unnamed)).to.deep.equal([]);
-    expect(diffRuleSets(edited({}), first).map(({ text }) => text)).to.deep.equal([
+    expect(listRuleDifferences(RULES, unnamed)).to.deep.equal([]);
+    expect(listRuleDifferences(edited({}), first).map(({ text }) => text)).to.deep.equal([
       'ladder "patient" level 1: added, 1m',
       'asked-too-early: ladder none -> patient',
     ]);
@@ -216,7 +216,7 @@ describe('a ladder that a rule names', () => {
     const client = clientKey(toPlatformName('demo'), 'payer-1');
     const decide = (rules: RuleSet, state: ClientState, now: number) =>
       decideVerdict(rules, { client, state, sightings: NO_SIGHTINGS, now }, asked('transfer'));
-    const granted = decide(patient, UNKNOWN_CLIENT, NOW).nextState;
+    const granted = decide(patient, UNKNOWN_CLIENT_STATE, NOW).nextState;
     const { nextState } = decide(patient, granted, NOW + SECOND_MS);
     const levelUnder = (rules: RuleSet) =>
       decide(rules, roundTripState(nextState), NOW + 2 * DAY_MS).decision.ladderBefore.level;
@@ -227,7 +227,7 @@ describe('a ladder that a rule names', () => {
 
   it('shows its own absence in a diff', () => {
     const longer = withLadders('{ patient: { levels: [2m, 20m, 2h, 5h], resetAfter: 2d } }');
-    expect(diffRuleSets(RULES, longer).map(({ text }) => text)).to.deep.equal([
+    expect(listRuleDifferences(RULES, longer).map(({ text }) => text)).to.deep.equal([
       'ladder "patient" resetAfter: added, 2d',
     ]);
   });

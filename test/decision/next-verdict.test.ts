@@ -5,7 +5,7 @@ import type { Decision } from '#decision/decision.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { predictNextVerdict } from '#decision/next-verdict.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { type ClientState, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import { anyLife, live } from '../rule-fixtures/random-life.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { edited } from '../rule-fixtures/sound-rules.ts';
@@ -21,7 +21,7 @@ function standing(state: ClientState, now: number, client = CLIENT): DecisionInp
 
 /** Asks some seconds after the first request. */
 function askAfter(...seconds: readonly number[]) {
-  let state = UNKNOWN_CLIENT;
+  let state = UNKNOWN_CLIENT_STATE;
   let decision: Decision | null = null;
   for (const second of seconds) {
     const result = decideVerdict(RULES, standing(state, NOW + second * 1000), REQUEST);
@@ -87,7 +87,11 @@ describe('the next verdict of a payer', () => {
   });
 
   it('supposes an ordinary request where no verdict is kept', () => {
-    const { asked, now, afterWait } = predictNextVerdict(RULES, standing(UNKNOWN_CLIENT, NOW), undefined);
+    const { asked, now, afterWait } = predictNextVerdict(
+      RULES,
+      standing(UNKNOWN_CLIENT_STATE, NOW),
+      undefined,
+    );
     expect(asked).to.deep.include({ like: 'ordinary', amount: '100', currency: 'EUR', method: 'card' });
     expect([now.verdict, afterWait]).to.deep.equal(['GET_NEW', null]);
   });

@@ -7,7 +7,7 @@ import {
   isDecisionRow,
   parseRecord,
 } from '#decision/decision-record.ts';
-import type { FactReading } from '#decision/facts/fact.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
 import { NOBODY_HELD_OUT } from '#decision/holdout.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { redecide } from '#decision/redecision.ts';
@@ -79,7 +79,11 @@ describe('what is not known', () => {
 
   it('is told from no, from 0 and from what was not asked for, in the stored record', () => {
     const decision = simulated().verdict('payer-1', REQUEST, NOON);
-    const facts: Record<string, FactReading> = { ...decision.facts, userAgentIsAutomated: false, jsOk: true };
+    const facts: Record<string, NullableFactValue> = {
+      ...decision.facts,
+      userAgentIsAutomated: false,
+      jsOk: true,
+    };
     const shape = getRecordShape(SHOWING);
     const record = parseRecord(encodeDecision({ ...decision, facts, reason: 'x' }, shape));
     if (!isDecisionRow(record)) throw new Error('the decision fits its shape');

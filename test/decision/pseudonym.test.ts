@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { createDeviceNames, createPseudonymizer, identifyNodeSecrets } from '#decision/pseudonym.ts';
+import { createDeviceNames, createPseudonymizer, deriveNodeSecretIds } from '#decision/pseudonym.ts';
 
 const SECRET = 'a secret of this test that is long enough';
 const names = createDeviceNames(SECRET);
@@ -36,9 +36,9 @@ describe("a platform's name for a device", () => {
 describe('the pseudonym of an attribute', () => {
   it('ends with the id of its secret, and is otherwise as long and as different as others', () => {
     const other = 'another secret of this test that is long';
-    const { own, former } = identifyNodeSecrets(SECRET, other);
+    const { own, former } = deriveNodeSecretIds(SECRET, other);
     expect(own).to.have.lengthOf(3).and.not.to.equal(former);
-    expect(identifyNodeSecrets(SECRET, null)).to.deep.equal({ own, former: null });
+    expect(deriveNodeSecretIds(SECRET, null)).to.deep.equal({ own, former: null });
     fc.assert(
       fc.property(fc.string(), fc.string(), (one, two) => {
         const pseudonym = createPseudonymizer(SECRET)('attribute', one);

@@ -83,7 +83,7 @@ describe('a decision that is made again by another version', () => {
   it('needs no fact that no rule compares, but says which ones its reason cannot quote', () => {
     const { sellPointKey: _, ...facts } = decided(PLAIN).facts;
     const again = redecide(UTC, { ...decided(PLAIN), facts }, NOBODY_HELD_OUT);
-    expect(again.kind === 'decided' && again.unquoted.map(({ label }) => label)).to.deep.equal([
+    expect(again.kind === 'decided' && again.missingQuotedFacts.map(({ label }) => label)).to.deep.equal([
       'verdicts(3m)',
     ]);
   });

@@ -5,7 +5,7 @@ import type { ScoreAnswer } from '#decision/decision.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { setOverride } from '#decision/payer/changes.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { type ClientState, chooseEventTime, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { type ClientState, chooseEventTime, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import { ASKED_SCORES_MAX, HINTS_VALID_MS } from '#decision/payer/hints.ts';
 import { roundTripState } from '#decision/payer/state-document.ts';
 import type { ScoreRequest } from '#decision/requests.ts';
@@ -101,7 +101,10 @@ rules:
       attributes: { card: 'hmac:after', ...country },
       former: { fingerprint: 'before', ip: 'i', attributes: { card: 'hmac:before' } },
     };
-    const earlier = decideScore(rules, standing(UNKNOWN_CLIENT, NOW - HOUR_MS), { ...before, amount: '1' });
+    const earlier = decideScore(rules, standing(UNKNOWN_CLIENT_STATE, NOW - HOUR_MS), {
+      ...before,
+      amount: '1',
+    });
     const first = decideScore(rules, standing(roundTripState(earlier.nextState), NOW), before);
     expect(first.answer.clientGroup).to.equal('BLOCKED');
     const second = decideScore(rules, standing(roundTripState(first.nextState), NOW + 1000), other);
@@ -121,7 +124,7 @@ rules:
 
   /** A payer who asked for so many verdicts in a minute that the released rules flag it as a bot. */
   function burst(): ClientState {
-    let state = UNKNOWN_CLIENT;
+    let state = UNKNOWN_CLIENT_STATE;
     for (let second = 0; second < 60; second++) {
       const [request] = fc.sample(anyVerdictRequest, 1);
       if (request === undefined) throw new Error('there is a request');
@@ -155,7 +158,7 @@ rules:
 
   it('is answered anew when an override has expired', () => {
     const override = { group: 'BLOCKED', reason: 'r', by: 'b', at: NOW, expiresAt: NOW + 1000 } as const;
-    const blocked = setOverride(UNKNOWN_CLIENT, override, NOW);
+    const blocked = setOverride(UNKNOWN_CLIENT_STATE, override, NOW);
     const first = decideScore(RULES, standing(blocked, NOW), PAGE);
     expect(first.answer.clientGroup).to.equal('BLOCKED');
     const groupAfter = (ms: number) =>

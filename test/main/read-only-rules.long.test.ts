@@ -3,7 +3,7 @@ import { chmodSync, cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { OpenedRuleFolder } from '#workbench/console/page/questions.ts';
-import { launchBrowser, openConsole, signIn, WIDE } from '../../scripts/screenshots/browser.ts';
+import { launchBrowser, openConsole, signIn, WIDE_DISPLAY } from '../../scripts/screenshots/browser.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { RULES_FOLDER } from '../service/current-rules.ts';
@@ -70,7 +70,7 @@ function canBeBound(): boolean {
       const browser = await launchBrowser();
       try {
         const url = `${service.platformUrl}/`;
-        const { page, complaints } = await openConsole(browser, url, WIDE, '#/rules');
+        const { page, complaints } = await openConsole(browser, url, WIDE_DISPLAY, '#/rules');
         await signIn(page, owner.key);
         await page.locator('select[name=source]').selectOption('p2.v10');
         await page.getByLabel('name').fill('p2.v12');

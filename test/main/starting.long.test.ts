@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { openStore, type StorePlace } from '#state/open-store.ts';
+import { type OpenStoreOptions, openStore } from '#state/open-store.ts';
 import { freePort } from '../servers/free-port.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { startStandalone } from '../servers/redis.ts';
@@ -76,7 +76,7 @@ describeOnSharedStates('starting with an unreadable access key', (share) => {
 });
 
 /** The id of an unused key. */
-async function damageOneKey(place: StorePlace): Promise<void> {
+async function damageOneKey(place: OpenStoreOptions): Promise<void> {
   const patience = { limitMs: 10_000, onLongWait: () => {} };
   const store = await openStore({ ...place, patience }, () => {});
   const { record } = await new AccessKeys(store.documents, Date.now).issue(

@@ -3,10 +3,10 @@ import { formatDuration } from '#base/duration.ts';
 import { decideScore, decideVerdict } from '#decision/decide.ts';
 import type { Decision, ScoreAnswer } from '#decision/decision.ts';
 import { NOBODY_SEEN, type Sightings } from '#decision/facts/fact.ts';
-import { type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
+import { type DrawHoldouts, NO_HOLDOUTS } from '#decision/holdout.ts';
 import { recordOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
-import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { type ClientState, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import { type OrderOutcome, OUTCOME_CAUSES } from '#decision/payer/order.ts';
 import type { ScoreRequest, VerdictRequest } from '#decision/requests.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
@@ -29,7 +29,7 @@ export interface Life {
   readonly platform: PlatformName;
   readonly happenings: readonly Happening[];
   /** Who is held out of a rule; absent: nobody. */
-  readonly holdoutDraw?: HoldoutDraw;
+  readonly holdoutDraw?: DrawHoldouts;
   /** What becomes of the state while nothing happens, up to a moment; absent: nothing. */
   readonly rest?: (state: ClientState, now: number) => ClientState;
 }
@@ -180,7 +180,7 @@ export function live({ rules, platform, happenings, holdoutDraw = NO_HOLDOUTS, r
   const client = clientKey(platform, 'payer-1');
   const verdicts: SimulatedVerdict[] = [];
   const scores: ScoreAnswer[] = [];
-  let state = UNKNOWN_CLIENT;
+  let state = UNKNOWN_CLIENT_STATE;
   let now = NOW;
   for (const happened of happenings) {
     now += happened.gapMs;

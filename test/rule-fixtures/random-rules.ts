@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { parseDuration } from '#base/duration.ts';
 import { createAttributeFact } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
-import type { Fact, FactReading, FactValue, WindowedFact } from '#decision/facts/fact.ts';
-import { listOperators, type OperatorName } from '#decision/rules/condition.ts';
+import type { Fact, FactValue, NullableFactValue, WindowedFact } from '#decision/facts/fact.ts';
+import { listFittingOperators, type OperatorName } from '#decision/rules/condition.ts';
 import type { Edit } from './sound-rules.ts';
 
 /** A condition as a rule file writes it; JSON is YAML. */
@@ -42,13 +42,13 @@ export function valuesOf({ name, fact: { domain } }: NamedFact): readonly FactVa
 }
 
 /** The same, and having no value where that may be. */
-export function readingsOf(named: NamedFact): readonly FactReading[] {
+export function readingsOf(named: NamedFact): readonly NullableFactValue[] {
   return named.fact.absence === undefined ? valuesOf(named) : [...valuesOf(named), null];
 }
 
 function comparison(name: string, fact: Fact): fc.Arbitrary<Written> {
   const value = fc.constantFrom(...valuesOf({ name, fact }));
-  const asked = fc.constantFrom(...listOperators(fact)).chain((operator) =>
+  const asked = fc.constantFrom(...listFittingOperators(fact)).chain((operator) =>
     fc.record({
       fact: fc.constant(name),
       operator: fc.constant(operator),

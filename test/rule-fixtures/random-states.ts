@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { noteValues } from '#decision/payer/attribute-values.ts';
+import { noteAttributeValues } from '#decision/payer/attribute-values.ts';
 import type { Binding, ClientState, Override, VerdictEvent } from '#decision/payer/client-state.ts';
 import { EVENTS_MAX, OVERRIDE_GROUPS } from '#decision/payer/client-state.ts';
-import { type DayTallies, NO_DAY_TALLIES, tallyRequests } from '#decision/payer/day-tallies.ts';
+import { NO_DAY_TALLIES, type PackedDayTallies, tallyRequests } from '#decision/payer/day-tallies.ts';
 import type { Hint, Hints } from '#decision/payer/hints.ts';
-import { noteDevice } from '#decision/payer/known-devices.ts';
+import { noteShownDevice } from '#decision/payer/known-devices.ts';
 import type { Ladder } from '#decision/payer/ladder.ts';
 import {
   type OrderOutcome,
@@ -13,8 +13,8 @@ import {
   type ReportedResult,
 } from '#decision/payer/order.ts';
 import {
-  classifyOutcome,
-  compareByTime,
+  compareOrdersByTime,
+  findCountedOutcome,
   type OutcomeTally,
   RECENT_OUTCOMES_MAX,
   type RecentOrder,
@@ -86,7 +86,7 @@ const outcomes: fc.Arbitrary<OutcomeTally> = fc
   .record({
     recent: fc
       .uniqueArray(order, { maxLength: RECENT_OUTCOMES_MAX, selector: ({ token }) => token })
-      .map((recent) => recent.toSorted(compareByTime)),
+      .map((recent) => recent.toSorted(compareOrdersByTime)),
     olderPaid: fc.nat(500),
     olderUnpaid: fc.nat(500),
     olderTechnical: fc.nat(9),
@@ -96,7 +96,7 @@ const outcomes: fc.Arbitrary<OutcomeTally> = fc
   })
   .map(({ recent, olderPaid, olderUnpaid, olderTechnical, ...older }) => {
     const counted = (wanted: Outcome | null) =>
-      recent.filter((known) => classifyOutcome(known) === wanted).length;
+      recent.filter((known) => findCountedOutcome(known) === wanted).length;
     const tally = {
       paidCount: counted('PAID') + olderPaid,
       unpaidCount: counted('UNPAID') + olderUnpaid,
@@ -141,11 +141,13 @@ const hints: fc.Arbitrary<Hints> = fc.record({
 const devices: fc.Arbitrary<string> = fc
   .array(fc.record({ id: token, at: fc.nat(80 * DAY_MS).map((age) => NOW - age) }), { maxLength: 12 })
   .map((shown) =>
-    shown.toSorted(byTime).reduce((packed, { id, at }) => noteDevice(packed, { id, formerId: null }, at), ''),
+    shown
+      .toSorted(byTime)
+      .reduce((packed, { id, at }) => noteShownDevice(packed, { id, formerId: null }, at), ''),
   );
 
 /** Requests of the last 40 days that are remembered by day. */
-const dayTallies: fc.Arbitrary<DayTallies> = fc
+const dayTallies: fc.Arbitrary<PackedDayTallies> = fc
   .array(
     fc
       .record({ asked: event, age: fc.nat(40 * DAY_MS) })
@@ -162,7 +164,7 @@ const attributeValues: fc.Arbitrary<string> = fc
   .map((seen) =>
     seen
       .toSorted((one, other) => other.age - one.age)
-      .reduce((packed, { name, value, age }) => noteValues(packed, [[name, value]], NOW - age), ''),
+      .reduce((packed, { name, value, age }) => noteAttributeValues(packed, [[name, value]], NOW - age), ''),
   );
 
 const binding: fc.Arbitrary<Binding> = fc.record({

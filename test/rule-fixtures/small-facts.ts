@@ -1,13 +1,13 @@
 import fc from 'fast-check';
-import type { FactDomain, FactReading, FactValue } from '#decision/facts/fact.ts';
-import { type Condition, type FactRef, listOperators } from '#decision/rules/condition.ts';
-import { allOf, anyOf, compare, not } from '#decision/rules/proof/built-conditions.ts';
+import type { FactDomain, FactValue, NullableFactValue } from '#decision/facts/fact.ts';
+import { type Condition, type FactRef, listFittingOperators } from '#decision/rules/condition.ts';
+import { allOf, anyOf, createComparison, not } from '#decision/rules/proof/built-conditions.ts';
 
 /** A fact with so few values that all can be tried. */
 export interface SmallFact {
   readonly ref: FactRef;
   /** Every value that conditions can tell apart. */
-  readonly values: readonly FactReading[];
+  readonly values: readonly NullableFactValue[];
   /** What conditions compare it with. */
   readonly constants: readonly FactValue[];
 }
@@ -42,8 +42,8 @@ export const SMALL_FACTS: readonly SmallFact[] = [
 ];
 
 /** All assignments of values to the facts, in the order of their places. */
-export function allAssignments(facts: readonly SmallFact[]): readonly (readonly FactReading[])[] {
-  return facts.reduce<readonly (readonly FactReading[])[]>(
+export function allAssignments(facts: readonly SmallFact[]): readonly (readonly NullableFactValue[])[] {
+  return facts.reduce<readonly (readonly NullableFactValue[])[]>(
     (assignments, { values }) =>
       assignments.flatMap((assignment) => values.map((value) => [...assignment, value])),
     [[]],
@@ -54,17 +54,17 @@ export const HERE = { file: 'test.yaml', line: 1, column: 1 };
 
 function comparison({ ref, constants }: SmallFact): fc.Arbitrary<Condition> {
   const one = fc.constantFrom(...constants);
-  return fc.constantFrom(...listOperators(ref.fact)).chain((operator) => {
+  return fc.constantFrom(...listFittingOperators(ref.fact)).chain((operator) => {
     if (operator === 'multipleOf' || operator === 'notMultipleOf')
       return fc
         .constantFrom(...constants.filter((value) => Number(value) > 0))
-        .map((value) => compare(ref, operator, value));
-    if (operator === 'known') return fc.boolean().map((isKnown) => compare(ref, operator, isKnown));
+        .map((value) => createComparison(ref, operator, value));
+    if (operator === 'known') return fc.boolean().map((isKnown) => createComparison(ref, operator, isKnown));
     const list = operator === 'in' || operator === 'notIn';
     const value: fc.Arbitrary<FactValue | readonly FactValue[]> = list
       ? fc.array(one, { minLength: 1, maxLength: 2 })
       : one;
-    return value.map((expected) => compare(ref, operator, expected));
+    return value.map((expected) => createComparison(ref, operator, expected));
   });
 }
 

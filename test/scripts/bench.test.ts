@@ -2,18 +2,18 @@ import { expect } from 'chai';
 import { decideVerdict } from '#decision/decide.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import {
+  computeMedian,
+  computeMedianRatio,
+  createFailedFigure,
   type Figure,
-  figureTable,
+  formatFigureTable,
   joinRuns,
   judge,
-  median,
-  medianRatio,
-  notMeasured,
 } from '../../scripts/bench/figure.ts';
-import { parseWrk } from '../../scripts/bench/load.ts';
-import { clientCommands } from '../../scripts/bench/measures/round-trips.ts';
-import { SAMPLE_CLIENT, SAMPLE_REQUEST, sampleVerdict } from '../../scripts/bench/sample.ts';
-import { factsOf, naiveVerdictRule } from '../../scripts/bench/servers/naive-rules.ts';
+import { parseWrkOutput } from '../../scripts/bench/load.ts';
+import { countClientCommands } from '../../scripts/bench/measures/round-trips.ts';
+import { decideSampleVerdict, SAMPLE_CLIENT, SAMPLE_REQUEST } from '../../scripts/bench/sample.ts';
+import { findNaiveVerdictRule, listFactReadings } from '../../scripts/bench/servers/naive-rules.ts';
 import { currentRules } from '../service/current-rules.ts';
 
 const TIME: Figure = { part: 'rules', name: '30 rules', value: 1.234, unit: 'us', target: { atMost: 3 } };
@@ -42,9 +42,9 @@ describe('the bench', () => {
   });
 
   it('has a row for a part that failed, also where it did so in one of several runs', () => {
-    const failed = notMeasured('cost', new Error('no port is free\n  anywhere'));
+    const failed = createFailedFigure('cost', new Error('no port is free\n  anywhere'));
     const table = ['part  figure                                         measured    target'];
-    expect(figureTable([failed])).to.equal(
+    expect(formatFigureTable([failed])).to.equal(
       [...table, 'cost  could not be measured: Error: no port is free       n/a            FAILED'].join(
         '\n',
       ),
@@ -59,7 +59,7 @@ describe('the bench', () => {
   it('gives and judges the median of several runs, and shows their range', () => {
     const runs = [2, 4, 3].map((value) => [{ ...TIME, value }, RATIO]);
     expect(joinRuns(runs)[0]).to.deep.equal({ ...TIME, value: 3, runs: [2, 4, 3] });
-    expect(figureTable(joinRuns(runs))).to.equal(
+    expect(formatFigureTable(joinRuns(runs))).to.equal(
       [
         'part   figure           measured      target        runs',
         'cost   service / floor         5  x                 5 to 5',
@@ -70,14 +70,14 @@ describe('the bench', () => {
   });
 
   it('takes the middle of an odd number, the mean of the middle two of an even one', () => {
-    expect(median([3, 1, 2])).to.equal(2);
-    expect(median([4, 1, 3, 2])).to.equal(2.5);
-    expect(median([])).to.be.NaN;
+    expect(computeMedian([3, 1, 2])).to.equal(2);
+    expect(computeMedian([4, 1, 3, 2])).to.equal(2.5);
+    expect(computeMedian([])).to.be.NaN;
   });
 
   it('compares round by round, so that a slow round does not change the ratio', () => {
-    expect(medianRatio([2, 20, 4], [1, 10, 2])).to.equal(2);
-    expect(medianRatio([2, 4], [1])).to.equal(2);
+    expect(computeMedianRatio([2, 20, 4], [1, 10, 2])).to.equal(2);
+    expect(computeMedianRatio([2, 4], [1])).to.equal(2);
   });
 
   it('counts the commands of a client, not those of its scripts or its upkeep', () => {
@@ -89,23 +89,23 @@ describe('the bench', () => {
       '+1795248033.3 [0 127.0.0.1:5000] "EVALSHA" "def" "3" "s:{A}1"',
       '',
     ];
-    expect(clientCommands(lines)).to.equal(2);
+    expect(countClientCommands(lines)).to.equal(2);
   });
 
   it('reads the line that wrk prints at the end', () => {
-    expect(parseWrk('Running 1s test\nRESULT 2000 1000000 500 12500 3\n')).to.deep.equal({
+    expect(parseWrkOutput('Running 1s test\nRESULT 2000 1000000 500 12500 3\n')).to.deep.equal({
       requests: 2000,
       perSecond: 2000,
       p50Ms: 0.5,
       p99Ms: 12.5,
       failures: 3,
     });
-    expect(() => parseWrk('unable to connect')).to.throw('wrk printed no result:\nunable to connect');
+    expect(() => parseWrkOutput('unable to connect')).to.throw('wrk printed no result:\nunable to connect');
   });
 });
 
 const rules = currentRules();
-const { decision: first, nextState } = sampleVerdict();
+const { decision: first, nextState } = decideSampleVerdict();
 
 /** The same client asks again at once, so that a rule decides. */
 const { decision: again } = decideVerdict(
@@ -116,12 +116,12 @@ const { decision: again } = decideVerdict(
 
 describe('the naive peer of the bench', () => {
   it('finds the rule by which the service decides the sample', async () => {
-    expect(await naiveVerdictRule(rules, factsOf(rules, first))).to.equal(first.rule);
+    expect(await findNaiveVerdictRule(rules, listFactReadings(rules, first))).to.equal(first.rule);
   });
 
   it('finds the rule that makes a client wait', async () => {
     expect(again.verdict).to.equal('WAIT');
-    expect(await naiveVerdictRule(rules, factsOf(rules, again))).to.equal(again.rule);
+    expect(await findNaiveVerdictRule(rules, listFactReadings(rules, again))).to.equal(again.rule);
   });
 
   it('finds it in overlapping requests, too', async () => {
@@ -129,7 +129,7 @@ describe('the naive peer of the bench', () => {
       Array.from({ length: 20 }, async (_, index) => {
         // A shared engine loses rules in runs that begin during another, so they begin at different times.
         for (let turns = 0; turns < 20 * index; turns++) await Promise.resolve();
-        return naiveVerdictRule(rules, factsOf(rules, again));
+        return findNaiveVerdictRule(rules, listFactReadings(rules, again));
       }),
     );
     expect(new Set(found)).to.deep.equal(new Set([again.rule]));
@@ -137,6 +137,6 @@ describe('the naive peer of the bench', () => {
 
   it('is not measured with a missing fact', () => {
     const { paidCount: _, ...facts } = first.facts;
-    expect(() => factsOf(rules, { ...first, facts })).to.throw('no value for paidCount');
+    expect(() => listFactReadings(rules, { ...first, facts })).to.throw('no value for paidCount');
   });
 });

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import { examplePayments } from '../../scripts/example-data/example-payments.ts';
+import { createExamplePayments } from '../../scripts/example-data/example-payments.ts';
 import { parseRecordedLine } from '../../scripts/replay/recorded-payments.ts';
 
-const PAYMENTS = examplePayments(1);
+const PAYMENTS = createExamplePayments(1);
 
 describe('example payments', () => {
   it('are the same for the same seed and others for another', () => {
-    expect(examplePayments(1)).to.deep.equal(PAYMENTS);
-    expect(examplePayments(2)).to.not.deep.equal(PAYMENTS);
+    expect(createExamplePayments(1)).to.deep.equal(PAYMENTS);
+    expect(createExamplePayments(2)).to.not.deep.equal(PAYMENTS);
   });
 
   it('are lines that a replay reads, in the order of time', () => {

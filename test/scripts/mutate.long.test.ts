@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { noticing, recordedFor } from '../../scripts/mutate.ts';
+import { findNoticingTests, recordTestCoverage } from '../../scripts/mutate.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 
 const SUM = 'export const sum = (a, b) => a + b;\nexport const least = (a, b) => (a < b ? a : b);\n';
@@ -26,9 +26,14 @@ describe('a mutation', () => {
   const tried = async (from: string, to: string) => {
     const tests = ['test/sum.test.js', 'test/other.test.js'];
     const entries = await Promise.all(
-      tests.map(async (test) => [test, await recordedFor(root, test)] as const),
+      tests.map(async (test) => [test, await recordTestCoverage(root, test)] as const),
     );
-    return noticing(root, Object.fromEntries(entries), { file: 'src/sum.js', breaks: 'a sum', from, to });
+    return findNoticingTests(root, Object.fromEntries(entries), {
+      file: 'src/sum.js',
+      breaks: 'a sum',
+      from,
+      to,
+    });
   };
 
   it('is tried with the test files that ran its place, and names those that notice', async () => {

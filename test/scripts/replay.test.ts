@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
-import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
+import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Observation } from '../../scripts/replay/observation.ts';
 import {
@@ -11,8 +11,8 @@ import {
   parseRecordedLine,
   readRecordedHistory,
 } from '../../scripts/replay/recorded-payments.ts';
-import type { Replay } from '../../scripts/replay/replay.ts';
-import { summarize } from '../../scripts/replay/summary.ts';
+import type { ReplayResult } from '../../scripts/replay/replay.ts';
+import { summarizeReplay } from '../../scripts/replay/summary.ts';
 import { versionOf } from '../checkout/rollout/rule-folders.ts';
 import { blocksOf } from '../guide-blocks.ts';
 import { runNode } from '../processes/node-process.ts';
@@ -301,7 +301,7 @@ describe('a CSV file of recorded payments', () => {
 });
 
 describe('the summary of a replay', () => {
-  const summaryOf = (...some: readonly Partial<Observation>[]) => summarize(replayOf(some.map(seen)));
+  const summaryOf = (...some: readonly Partial<Observation>[]) => summarizeReplay(replayOf(some.map(seen)));
 
   it('measures BLOCK and WAIT separately among the paid and the unpaid', () => {
     const { blocked, waiting } = summaryOf(
@@ -483,8 +483,8 @@ const DOZEN = [
 ];
 const NO_VERDICTS = { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 };
 const { version, digest } = (
-  await LoadedRules.read(join(ROOT, 'rules'), createDirectReader(join(ROOT, 'rules')))
-).deciding(RULE_VERSION);
+  await LoadedRules.read(join(ROOT, 'rules'), createDirectRuleReader(join(ROOT, 'rules')))
+).requireReleased(RULE_VERSION);
 
 /** Worked out by hand: b waits at level 1 and 2, is let through at 1000 s, and waits at level 3; two of its orders could be paid. */
 const EXPECTED = {
@@ -548,12 +548,12 @@ function seen(more: Partial<Observation>): Observation {
   };
 }
 
-function replayOf(observations: readonly Observation[]): Replay {
+function replayOf(observations: readonly Observation[]): ReplayResult {
   return {
     time: { firstAt: START, lastAt: START + HOUR },
     observations,
     badLines: [],
-    use: { score: 1200, verdict: 1200, outcomes: 2, clients: 0, decisions: 0 },
+    operationCounts: { score: 1200, verdict: 1200, outcomes: 2, clients: 0, decisions: 0 },
     ruleVersion: 'p2.v10',
     digest: 'd1',
     storeName: 'sqlite',

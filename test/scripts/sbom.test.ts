@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import packageFile from '../../package.json' with { type: 'json' };
 import lockfile from '../../package-lock.json' with { type: 'json' };
-import { type Sbom, sbomOfLockfile, unknownLicenses } from '../../scripts/sbom.ts';
+import { listUnreviewedLicenses, readProductionSbom, type Sbom } from '../../scripts/sbom.ts';
 
 type LockedPackage = Partial<Record<'name' | 'version' | 'license', string>> & { readonly dev?: boolean };
 
@@ -21,7 +21,7 @@ function lockedInProduction(): ReadonlySet<string> {
 describe('the bill of materials', () => {
   let sbom: Sbom;
   before(() => {
-    sbom = sbomOfLockfile();
+    sbom = readProductionSbom();
   });
 
   it('names every package that runs in production with its licence and hash, and no other', () => {
@@ -43,7 +43,7 @@ describe('the bill of materials', () => {
   });
 
   it('has only reviewed licences', () => {
-    expect(unknownLicenses(sbom)).to.deep.equal([]);
+    expect(listUnreviewedLicenses(sbom)).to.deep.equal([]);
   });
 
   it('reports a package with an unreviewed licence, or with none', () => {
@@ -51,7 +51,7 @@ describe('the bill of materials', () => {
     if (first === undefined) throw new Error('no components');
     const { licenses: _, ...bare } = { ...first, name: 'bare', version: '1.0.0' };
     const copyleft = { ...bare, name: 'copyleft', licenses: [{ license: { id: 'AGPL-3.0-only' } }] };
-    expect(unknownLicenses({ components: [first, copyleft, bare] })).to.deep.equal([
+    expect(listUnreviewedLicenses({ components: [first, copyleft, bare] })).to.deep.equal([
       'copyleft@1.0.0 has the licence AGPL-3.0-only, which nobody has reviewed; review it, and add it to LICENSES in scripts/sbom.ts',
       'bare@1.0.0 names no licence; ask its authors, or use another package',
     ]);

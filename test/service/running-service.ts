@@ -5,11 +5,11 @@ import { type Application, startApplication } from '#application.ts';
 import { createLog } from '#base/log.ts';
 import { GRANTABLE_OPERATIONS, type GrantableOperation } from '#checkout/access/access-keys.ts';
 import type { RateLimit } from '#checkout/http/request/rate-limit.ts';
-import { createFixedRules, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
+import { createFixedRuleSource, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import type { ProcessClock } from '#checkout/scoring/client-updates.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { createAttributeHmacs } from '#decision/pseudonym.ts';
-import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
+import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import type { Store } from '#state/store.ts';
@@ -85,13 +85,13 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   const clock = options.clock ?? new MovableClock();
   const { signalSecret = SIGNAL_SECRET, signalSecretPrevious = null } = options;
   const secrets = [signalSecret, signalSecretPrevious].filter((secret) => secret !== null);
-  const rules = rehashConstants(options.rules ?? currentRules(), createAttributeHmacs(secrets));
+  const rules = rehashRuleSet(options.rules ?? currentRules(), createAttributeHmacs(secrets));
   const application = await startApplication({
     ...PLAIN_PARTS,
     store,
     archive: options.archive ?? null,
     clock: clock.now,
-    ruleSource: options.ruleSource ?? createFixedRules(rules),
+    ruleSource: options.ruleSource ?? createFixedRuleSource(rules),
     rollout: null,
     signalSecret,
     signalSecretPrevious,

@@ -1,5 +1,5 @@
 import { Metrics } from '#checkout/metrics/metrics.ts';
-import { createFixedRules } from '#checkout/rollout/loaded-rules.ts';
+import { createFixedRuleSource } from '#checkout/rollout/loaded-rules.ts';
 import { ScoringService, type ScoringServiceParts } from '#checkout/scoring/scoring.ts';
 import type { Store } from '#state/store.ts';
 import { currentRules } from './current-rules.ts';
@@ -10,7 +10,7 @@ export function scoringService(
   clock: () => number,
   more: Partial<ScoringServiceParts> = {},
 ): ScoringService {
-  const ruleSource = createFixedRules(currentRules());
+  const ruleSource = createFixedRuleSource(currentRules());
   const pseudonym = (_kind: string, text: string) => text;
   return new ScoringService({ store, ruleSource, clock, pseudonym, metrics: new Metrics(), ...more });
 }

@@ -1,5 +1,5 @@
 import type { Metrics } from '#checkout/metrics/metrics.ts';
-import { createFixedRules } from '#checkout/rollout/loaded-rules.ts';
+import { createFixedRuleSource } from '#checkout/rollout/loaded-rules.ts';
 import { ScoringService } from '#checkout/scoring/scoring.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { currentRules } from '../service/current-rules.ts';
@@ -99,7 +99,7 @@ export class SimulatedFleet {
     const store = simulatedStore(this.#clients, this.#server, this.#carrier(life), clock);
     const service = new ScoringService({
       store,
-      ruleSource: createFixedRules(currentRules()),
+      ruleSource: createFixedRuleSource(currentRules()),
       clock,
       pseudonym: (kind, text) => `${kind}-${text}`,
       metrics: this.#metrics,

@@ -9,9 +9,9 @@ import {
 } from '#decision/decision-record.ts';
 import {
   type AskedAttribute,
+  addClientMarks,
   boundDeviceVerdicts,
   CLIENTS_ON_DEVICE_MAX,
-  countClientWithMarks,
   type DeviceKind,
   groupCountsByName,
   type SharingCounts,
@@ -20,9 +20,9 @@ import {
 import { type ClientKey, type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
 import { toShortHash } from '#decision/payer/client-state.ts';
 import { encodeOrder } from '#decision/payer/order-text.ts';
-import { addPaymentMark, encodeMarks } from '#decision/payer/sighting-marks.ts';
+import { addPaymentMark, encodeSightingMarks } from '#decision/payer/sighting-marks.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
-import { findFirstImpossibleStep, findStepRange, getStepNumber } from '#decision/payer/verdict-steps.ts';
+import { getFirstImpossibleStep, getStepNumber, getStepRange } from '#decision/payer/verdict-steps.ts';
 import {
   decodeJournalRecord,
   encodeJournalRecord,
@@ -30,8 +30,8 @@ import {
   type PlacedEntry,
   toVerdictEntry,
 } from '#state/journal.ts';
-import type { ClientLoad, Commit, LoadOptions, NotedPayment, SightingsAsk } from '#state/store.ts';
-import { readClientLoad, toStoredAnswer } from '#state/stored-parts.ts';
+import type { ClientFromStore, Commit, LoadOptions, PaymentToNote, SightingsQuery } from '#state/store.ts';
+import { decodeClientFromStore, toStoredAnswer } from '#state/stored-parts.ts';
 
 /** All data of one client, as the texts of the real stores. */
 interface StoredClient {
@@ -57,13 +57,13 @@ export class StoredClients {
   readonly #shapes = new Map<string, RecordShape>();
   #journal: readonly JournalRow[] = [];
 
-  load(client: ClientKey, { orderRef, idempotencyKey }: LoadOptions, nowMs: number): ClientLoad {
+  load(client: ClientKey, { orderRef, idempotencyKey }: LoadOptions, nowMs: number): ClientFromStore {
     const stored = this.#clients.get(client.hash);
     const raw = stored?.raw ?? null;
     const order = orderRef === undefined ? undefined : stored?.orders.get(toShortHash(orderRef));
     const answer = idempotencyKey === undefined ? undefined : stored?.answers.get(idempotencyKey);
     const answered = answer === undefined ? null : toStoredAnswer(this.#decision(client.hash, answer));
-    const snapshot = readClientLoad({ state: raw, order: order ?? null, answer: answered }, nowMs);
+    const snapshot = decodeClientFromStore({ state: raw, order: order ?? null, answer: answered }, nowMs);
     return { ...snapshot, stamp: { ...snapshot.stamp, arrivedMs: nowMs } };
   }
 
@@ -94,7 +94,7 @@ export class StoredClients {
     this.#journal = [...this.#journal, { clientHash: client.hash, text: encodeJournalRecord(entry) }];
   }
 
-  sightings(ask: SightingsAsk): Sightings {
+  sightings(ask: SightingsQuery): Sightings {
     if (ask.record) {
       this.#note(ask, 'fingerprint');
       this.#note(ask, 'ip');
@@ -106,7 +106,7 @@ export class StoredClients {
     return { ...devices, attributes: groupCountsByName(counted) };
   }
 
-  notePayment({ client: { hash }, since, isUnpaid }: NotedPayment): void {
+  notePayment({ client: { hash }, since, isUnpaid }: PaymentToNote): void {
     for (const seen of this.#devices.values()) {
       const known = seen.get(hash);
       if (known !== undefined && known.at > since)
@@ -186,14 +186,14 @@ export class StoredClients {
     return isKept ? [{ ...toVerdictEntry(this.#decision(clientHash, parsed.seq)), place }] : [];
   }
 
-  #note(ask: SightingsAsk, kind: DeviceKind): void {
+  #note(ask: SightingsQuery, kind: DeviceKind): void {
     const device = deviceOf(ask, kind);
     if (device === null) return;
     const seen = this.#devices.get(device) ?? new Map<string, Sighting>();
     const at = Math.max(ask.at, seen.get(ask.client.hash)?.at ?? ask.at);
     const { notes } = ask.sharing[kind];
     const ordersBefore = (seen.get(ask.client.hash)?.bits ?? 0) & ~7;
-    const own = encodeMarks(ask.marks);
+    const own = encodeSightingMarks(ask.marks);
     const bits = notes.unpaidOrders ? own : (own & 7) | ordersBefore;
     seen.set(ask.client.hash, { at, bits });
     if (notes.verdicts && ask.isRepeated !== true)
@@ -202,7 +202,7 @@ export class StoredClients {
     this.#devices.set(device, new Map(newest));
   }
 
-  #noteValue({ client, at }: SightingsAsk, { name, value }: AskedAttribute): void {
+  #noteValue({ client, at }: SightingsQuery, { name, value }: AskedAttribute): void {
     const holder = `${client.platform}/attribute/${name}/${value}`;
     const seen = this.#devices.get(holder) ?? new Map<string, Sighting>();
     seen.set(client.hash, { at: Math.max(at, seen.get(client.hash)?.at ?? at), bits: 0 });
@@ -211,7 +211,7 @@ export class StoredClients {
   }
 
   #countWithValue(
-    { client, at: now }: SightingsAsk,
+    { client, at: now }: SightingsQuery,
     { name, value, windowsMs }: AskedAttribute,
   ): ReadonlyMap<number, number> {
     const seen = [...(this.#devices.get(`${client.platform}/attribute/${name}/${value}`) ?? [])];
@@ -220,14 +220,14 @@ export class StoredClients {
     return new Map(windowsMs.map((windowMs) => [windowMs, Math.min(CLIENTS_ON_DEVICE_MAX, count(windowMs))]));
   }
 
-  #count(ask: SightingsAsk, kind: DeviceKind): ReadonlyMap<number, SharingCounts> {
+  #count(ask: SightingsQuery, kind: DeviceKind): ReadonlyMap<number, SharingCounts> {
     const device = deviceOf(ask, kind);
     if (device === null) return new Map();
     const others = [...(this.#devices.get(device) ?? [])].filter(([hash]) => hash !== ask.client.hash);
     const { windowsMs, marks, verdictWindowsMs } = ask.sharing[kind];
     const verdictsIn = (windowMs: number) => {
-      const { ring, first } = findStepRange(windowMs, ask.at);
-      const end = findFirstImpossibleStep(ring, ask.at);
+      const { ring, first } = getStepRange(windowMs, ask.at);
+      const end = getFirstImpossibleStep(ring, ask.at);
       const steps = (this.#verdicts.get(device) ?? []).map((at) => getStepNumber(ring, at));
       return steps.filter((step) => step >= first && step < end).length;
     };
@@ -246,7 +246,7 @@ export class StoredClients {
           unpaid: having(2),
           blocked: having(4),
         };
-        return [windowMs, countClientWithMarks(seen, ask.marks, marks)];
+        return [windowMs, addClientMarks(seen, ask.marks, marks)];
       }),
     );
   }
@@ -263,7 +263,7 @@ const NOTHING: Omit<StoredClient, 'raw'> = {
   answers: new Map(),
 };
 
-function deviceOf({ client, ...ask }: SightingsAsk, kind: DeviceKind): string | null {
+function deviceOf({ client, ...ask }: SightingsQuery, kind: DeviceKind): string | null {
   const id = ask[kind];
   return id === null ? null : `${client.platform}/${kind}/${id}`;
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { CLIENTS_ON_DEVICE_MAX, NO_QUESTION } from '#decision/facts/fact.ts';
+import { CLIENTS_ON_DEVICE_MAX, NO_SHARING_QUESTION } from '#decision/facts/fact.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { Store } from '#state/store.ts';
 import { askFor, MINUTE_MS, newClient, newPlatform, T0, verdictOn } from './clients.ts';
@@ -49,7 +49,7 @@ export function describeAttributeSightings(store: () => Store): void {
 
   it('are counted in the same call as devices, each by itself', async () => {
     const platform = newPlatform();
-    const question = { ...NO_QUESTION, windowsMs: [HOUR_MS] };
+    const question = { ...NO_SHARING_QUESTION, windowsMs: [HOUR_MS] };
     const sharing = { fingerprint: question, ip: question };
     const ask = (client: ClientKey, fingerprint: string) => ({
       ...askFor(client, { fingerprint, ip: 'i', sharing, record: true }),

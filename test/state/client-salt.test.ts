@@ -5,7 +5,7 @@ import { registerKey } from '#state/keys.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
-import { isServing } from '#workbench/upkeep/store-watch.ts';
+import { isFitToServe } from '#workbench/upkeep/store-watch.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../servers/redis.ts';
 import { command } from '../servers/redis-command.ts';
@@ -91,7 +91,7 @@ describeWithServer('redis-server', 'the salt of payers on Redis', () => {
   it('that is gone alone is put back by a running node', async () => {
     const node = await open();
     await command(redis.nodes[0]?.port ?? 0, ['DEL', registerKey(SALT_REGISTER)]);
-    expect(isServing(await node.check())).to.equal(true);
+    expect(isFitToServe(await node.check())).to.equal(true);
     const newcomer = await open();
     expect(hashOf(newcomer)).to.equal(hashOf(node));
     await Promise.all([node.close(), newcomer.close()]);

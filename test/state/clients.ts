@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Decision } from '#decision/decision.ts';
-import { NO_QUESTION } from '#decision/facts/fact.ts';
+import { NO_SHARING_QUESTION } from '#decision/facts/fact.ts';
 import {
   type ClientKey,
   formatDecisionId,
@@ -9,10 +9,10 @@ import {
 } from '#decision/payer/client-key.ts';
 import { type ClientState, recordActivity, toShortHash } from '#decision/payer/client-state.ts';
 import type { OrderOutcome } from '#decision/payer/order.ts';
-import { NO_MARKS } from '#decision/payer/sighting-marks.ts';
+import { NO_SIGHTING_MARKS } from '#decision/payer/sighting-marks.ts';
 import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
 import type { JournalEntry } from '#state/journal.ts';
-import type { ClientLoad, Commit, SightingsAsk, Store } from '#state/store.ts';
+import type { ClientFromStore, Commit, SightingsQuery, Store } from '#state/store.ts';
 import { clientKey } from '../decision/payer/client-keys.ts';
 
 /** 2026-11-01T00:00:00Z: stores must not care that decisions have times unlike theirs. */
@@ -73,7 +73,7 @@ export function decisionFor(
 /** A verdict about a client in a snapshot. */
 export function verdictOn(
   client: ClientKey,
-  { state, stamp }: ClientLoad,
+  { state, stamp }: ClientFromStore,
   orderRef: string,
   at?: number,
   facts: Decision['facts'] = {},
@@ -93,7 +93,7 @@ export function verdictOn(
 /** A platform's report that an order was paid which is older than those that the state remembers. */
 export function paymentOf(
   client: ClientKey,
-  { state, stamp }: ClientLoad,
+  { state, stamp }: ClientFromStore,
   orderRef: string,
   at: number = T0,
 ): Commit {
@@ -110,7 +110,7 @@ export function paymentOf(
 }
 
 /** A change that keeps no record but the state and a journal entry. */
-export function changeTo(client: ClientKey, { stamp }: ClientLoad, state: ClientState): Commit {
+export function changeTo(client: ClientKey, { stamp }: ClientFromStore, state: ClientState): Commit {
   const { platform, clientIdKey } = client;
   return {
     client,
@@ -139,10 +139,19 @@ export async function verdict(
   }
 }
 
-export function askFor(client: ClientKey, ask: Partial<SightingsAsk>): SightingsAsk {
-  const question = { ...NO_QUESTION, windowsMs: [10 * MINUTE_MS] };
+export function askFor(client: ClientKey, ask: Partial<SightingsQuery>): SightingsQuery {
+  const question = { ...NO_SHARING_QUESTION, windowsMs: [10 * MINUTE_MS] };
   const sharing = { fingerprint: question, ip: question };
-  return { client, at: T0, fingerprint: null, ip: null, sharing, marks: NO_MARKS, record: false, ...ask };
+  return {
+    client,
+    at: T0,
+    fingerprint: null,
+    ip: null,
+    sharing,
+    marks: NO_SIGHTING_MARKS,
+    record: false,
+    ...ask,
+  };
 }
 
 /** One entry of each kind with all its members, and those that lift a binding and an override, oldest first. */

@@ -14,15 +14,15 @@ describe('jumps of a clock', () => {
   it('are told for ten minutes beyond two seconds, ahead and back', () => {
     const jumps = watch();
     setMs += 2000;
-    expect(jumps.recentMs()).to.equal(0);
+    expect(jumps.getRecentJumpMs()).to.equal(0);
     setMs += 2001;
-    expect(jumps.recentMs()).to.equal(2001);
+    expect(jumps.getRecentJumpMs()).to.equal(2001);
     passedMs += 9 * MINUTE_MS;
-    expect(jumps.recentMs()).to.equal(2001);
+    expect(jumps.getRecentJumpMs()).to.equal(2001);
     setMs -= 5000;
-    expect(jumps.recentMs()).to.equal(-5000);
+    expect(jumps.getRecentJumpMs()).to.equal(-5000);
     passedMs += 10 * MINUTE_MS;
-    expect(jumps.recentMs()).to.equal(0);
+    expect(jumps.getRecentJumpMs()).to.equal(0);
   });
 
   it('above ten minutes let nothing be deleted by time for ten minutes', () => {
@@ -41,7 +41,7 @@ describe('jumps of a clock', () => {
     expect(watch(clock() - 10 * MINUTE_MS).isSettled()).to.equal(true);
     for (const minutes of [-11, 11]) {
       const jumps = watch(clock() + minutes * MINUTE_MS);
-      expect([jumps.isSettled(), jumps.recentMs()]).to.deep.equal([false, 0]);
+      expect([jumps.isSettled(), jumps.getRecentJumpMs()]).to.deep.equal([false, 0]);
       passedMs += 10 * MINUTE_MS;
       expect(jumps.isSettled()).to.equal(true);
     }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { readExactClock, readSystemClock } from '#base/clock.ts';
-import { ClockOffset, createStoreClock, findMedianOffset } from '#state/clock-offset.ts';
+import { ClockOffset, computeMedianOffset, createStoreClock } from '#state/clock-offset.ts';
 import { ConnectionErrors } from '#workbench/upkeep/connection-errors.ts';
 
 const HOUR_MS = 3600_000;
@@ -68,7 +68,7 @@ describe('the clock of several servers', () => {
     [[-600_000, 0, 1], 0],
   ] as const) {
     it(`with offsets ${JSON.stringify(offsets)} is ${median} ahead`, () => {
-      expect(findMedianOffset(offsets)).to.equal(median);
+      expect(computeMedianOffset(offsets)).to.equal(median);
     });
   }
 
@@ -86,7 +86,7 @@ describe('the lines about a connection to the store', () => {
     const errors = new ConnectionErrors();
     const told: [number, string][] = [];
     for (let nowMs = 0; nowMs <= 60_000; nowMs += 100) {
-      const news = nowMs <= 25_000 ? errors.failed(nowMs) : errors.recovered(nowMs);
+      const news = nowMs <= 25_000 ? errors.noteError(nowMs) : errors.findRecovery(nowMs);
       if (news !== null) told.push([nowMs, `${news.text} (${news.seconds} s, ${news.errors} errors)`]);
     }
     expect(told).to.deep.equal([
@@ -99,7 +99,7 @@ describe('the lines about a connection to the store', () => {
 
   it('begin anew with the next outage', () => {
     const errors = new ConnectionErrors();
-    const told = [errors.failed(0), errors.recovered(6000), errors.failed(7000)];
+    const told = [errors.noteError(0), errors.findRecovery(6000), errors.noteError(7000)];
     expect(told.map((news) => news?.text)).to.deep.equal([LOST, BACK, LOST]);
   });
 
@@ -112,7 +112,7 @@ describe('the lines about a connection to the store', () => {
         let lastErrorMs = 0;
         for (const [laterMs, isError] of all) {
           nowMs += laterMs;
-          const news = isError ? errors.failed(nowMs) : errors.recovered(nowMs);
+          const news = isError ? errors.noteError(nowMs) : errors.findRecovery(nowMs);
           if (news?.text === BACK) expect(nowMs - lastErrorMs).to.be.at.least(5000);
           if (isError) lastErrorMs = nowMs;
         }

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { AuditLog } from '#state/audit-log.ts';
 import { AUDIT_LOG_KEYS, LISTS_LOG_KEYS } from '#state/keys.ts';
-import { createAuditRows, createListLog, type NumberedLog } from '#state/record-log.ts';
+import { createAuditRows, createListLog, type NumberedLog } from '#state/numbered-log.ts';
 import { connectRedis } from '#state/redis/connection/connection.ts';
 import { parseRedisUrl } from '#state/redis/connection/url.ts';
-import { createNumberedLog as createRedisLog } from '#state/redis/record-log.ts';
+import { createNumberedLog as createRedisLog } from '#state/redis/numbered-log.ts';
+import { createNumberedLog as createSqliteLog } from '#state/sqlite/numbered-log.ts';
 import { getDbPath, openSqliteFile, type SqliteFile } from '#state/sqlite/open-file.ts';
-import { createNumberedLog as createSqliteLog } from '#state/sqlite/record-log.ts';
 import { LIST_REMOVAL_KEPT_MS, type ListRecord } from '#state/store.ts';
 import type { RunCall } from '#state/store-errors.ts';
 import { TEST_SALT } from '../decision/payer/client-keys.ts';

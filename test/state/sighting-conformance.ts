@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { NO_MARKS, SIGHTING_MARKS } from '#decision/payer/sighting-marks.ts';
+import { NO_SIGHTING_MARKS, SIGHTING_MARKS } from '#decision/payer/sighting-marks.ts';
 import type { Store } from '#state/store.ts';
 import { StoredClients } from '../simulation/stored-clients.ts';
 import { askFor, MINUTE_MS, newClient, newPlatform, T0 } from './clients.ts';
@@ -63,7 +63,7 @@ export function describeSightingLaw(store: () => Store): void {
     const noteAt = (at: number) =>
       store().sightings(
         askFor(client, {
-          ...{ at, fingerprint: 'd', ip: 'd', record: true, marks: NO_MARKS },
+          ...{ at, fingerprint: 'd', ip: 'd', record: true, marks: NO_SIGHTING_MARKS },
           sharing: everythingOver([HOUR_MS, DAY_MS]),
         }),
       );

@@ -2,12 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { toVerdictAnswer } from '#decision/decision.ts';
-import { CLIENTS_ON_DEVICE_MAX, NO_QUESTION, NOBODY_SEEN, type Sightings } from '#decision/facts/fact.ts';
+import {
+  CLIENTS_ON_DEVICE_MAX,
+  NO_SHARING_QUESTION,
+  NOBODY_SEEN,
+  type Sightings,
+} from '#decision/facts/fact.ts';
 import { type ClientKey, formatDecisionId, toClientNumber } from '#decision/payer/client-key.ts';
-import { recordActivity, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
-import { NO_MARKS, SIGHTING_MARKS, type SightingMarks } from '#decision/payer/sighting-marks.ts';
+import { recordActivity, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
+import { NO_SIGHTING_MARKS, SIGHTING_MARKS, type SightingMarks } from '#decision/payer/sighting-marks.ts';
 import type { JournalRecord } from '#state/journal.ts';
-import type { SightingsAsk, Store } from '#state/store.ts';
+import type { SightingsQuery, Store } from '#state/store.ts';
 import { until } from '../servers/until.ts';
 import { describeAttributeSightings } from './attribute-conformance.ts';
 import { describeAuditLog } from './audit-conformance.ts';
@@ -92,7 +97,7 @@ export function describeClientStore(
 function describeClients(store: () => Store): void {
   it('that is unknown has the unknown state and nothing else', async () => {
     const { stamp: _, ...snapshot } = await store().load(newClient(), { orderRef: 'o', idempotencyKey: 'k' });
-    expect(snapshot).to.deep.equal({ state: UNKNOWN_CLIENT, order: null, answer: null });
+    expect(snapshot).to.deep.equal({ state: UNKNOWN_CLIENT_STATE, order: null, answer: null });
   });
 
   it('is loaded as it was committed', async () => {
@@ -115,7 +120,7 @@ function describeClients(store: () => Store): void {
       expect(await store().commit(verdictOn(client, snapshot, 'order-3'))).to.equal('conflict');
       const { state } = await store().load(client);
       expect(state.seq).to.equal(seq);
-      if (seq === 0) expect(state).to.deep.equal(UNKNOWN_CLIENT);
+      if (seq === 0) expect(state).to.deep.equal(UNKNOWN_CLIENT_STATE);
     });
 
   it('is left as it is by a change that lost the race', async () => {
@@ -259,7 +264,10 @@ function describeOrders(store: () => Store): void {
 function describeSightings(store: () => Store): void {
   const record = true;
   const count = async (client: ClientKey, device: string, at = T0, windowMs = 10 * MINUTE_MS) => {
-    const sharing = { fingerprint: { ...NO_QUESTION, windowsMs: [windowMs] }, ip: NO_QUESTION };
+    const sharing = {
+      fingerprint: { ...NO_SHARING_QUESTION, windowsMs: [windowMs] },
+      ip: NO_SHARING_QUESTION,
+    };
     const seen = await store().sightings(askFor(client, { at, fingerprint: device, sharing }));
     return seen.fingerprint.get(windowMs)?.clients;
   };
@@ -283,8 +291,8 @@ function describeSightings(store: () => Store): void {
         fingerprint: 'f',
         ip: 'i',
         sharing: {
-          fingerprint: { ...NO_QUESTION, windowsMs: [MINUTE_MS, 10 * MINUTE_MS] },
-          ip: { ...NO_QUESTION, windowsMs: [1.5 * MINUTE_MS, 10 * MINUTE_MS] },
+          fingerprint: { ...NO_SHARING_QUESTION, windowsMs: [MINUTE_MS, 10 * MINUTE_MS] },
+          ip: { ...NO_SHARING_QUESTION, windowsMs: [1.5 * MINUTE_MS, 10 * MINUTE_MS] },
         },
         record,
       }),
@@ -304,11 +312,11 @@ function describeSightings(store: () => Store): void {
   const marksOn = async (
     client: ClientKey,
     device: string,
-    marks = NO_MARKS,
+    marks = NO_SIGHTING_MARKS,
     at = T0,
     ago = 10 * MINUTE_MS,
   ) => {
-    const question = { ...NO_QUESTION, windowsMs: [ago], marks: SIGHTING_MARKS };
+    const question = { ...NO_SHARING_QUESTION, windowsMs: [ago], marks: SIGHTING_MARKS };
     const sharing = { fingerprint: question, ip: question };
     const seen = await store().sightings(
       askFor(client, { at, fingerprint: device, ip: device, sharing, marks }),
@@ -318,7 +326,13 @@ function describeSightings(store: () => Store): void {
   };
   const noteAs = (client: ClientKey, device: string, marks: Partial<SightingMarks>, at = T0) =>
     store().sightings(
-      askFor(client, { at, fingerprint: device, ip: device, marks: { ...NO_MARKS, ...marks }, record }),
+      askFor(client, {
+        at,
+        fingerprint: device,
+        ip: device,
+        marks: { ...NO_SIGHTING_MARKS, ...marks },
+        record,
+      }),
     );
 
   it('count the clients with each mark, the asking one as it stands', async () => {
@@ -331,9 +345,9 @@ function describeSightings(store: () => Store): void {
     await noteAs(newClient(platform), 'device', { paying: true, unpaid: true, blocked: true });
     const counts = { ...NOBODY_SEEN, clients: 5, paying: 2, unpaid: 2, blocked: 2 };
     expect(await marksOn(asking, 'device')).to.deep.equal(counts);
-    const paying = { ...NO_MARKS, paying: true };
+    const paying = { ...NO_SIGHTING_MARKS, paying: true };
     expect(await marksOn(asking, 'device', paying)).to.deep.equal({ ...counts, paying: 3 });
-    expect(await marksOn(paid, 'device', NO_MARKS), 'as it was not noted').to.deep.equal({
+    expect(await marksOn(paid, 'device', NO_SIGHTING_MARKS), 'as it was not noted').to.deep.equal({
       ...counts,
       clients: 4,
       paying: 1,
@@ -363,8 +377,8 @@ function describeSightings(store: () => Store): void {
     await noteAs(newClient(platform), 'device', { paying: true });
     const counts = { ...NOBODY_SEEN, clients: 2, paying: 1, unpaid: 0, blocked: 0 };
     const asking = newClient(platform);
-    expect(await marksOn(asking, 'device', NO_MARKS, T0 + 999, 1000)).to.deep.equal(counts);
-    expect(await marksOn(asking, 'device', NO_MARKS, T0 + 1000, 1000)).to.deep.equal({
+    expect(await marksOn(asking, 'device', NO_SIGHTING_MARKS, T0 + 999, 1000)).to.deep.equal(counts);
+    expect(await marksOn(asking, 'device', NO_SIGHTING_MARKS, T0 + 1000, 1000)).to.deep.equal({
       ...counts,
       clients: 1,
       paying: 0,
@@ -387,7 +401,7 @@ function describeSightings(store: () => Store): void {
     await store().notePayment({ client, since: T0, isUnpaid: false });
     await store().notePayment({ client: newClient(client.platform), since: T0, isUnpaid: false });
     const at = T0 + MINUTE_MS;
-    const seen = (device: string) => marksOn(newClient(client.platform), device, NO_MARKS, at);
+    const seen = (device: string) => marksOn(newClient(client.platform), device, NO_SIGHTING_MARKS, at);
     const marked = { ...NOBODY_SEEN, clients: 2, paying: 1, unpaid: 0, blocked: 1 };
     expect(await seen('old')).to.deep.equal({ ...marked, paying: 0, unpaid: 1 });
     expect(await seen('young')).to.deep.equal(marked);
@@ -416,7 +430,7 @@ function describeSightings(store: () => Store): void {
     for (const [index, client] of crowd.entries())
       await noteAs(client, 'crowd', index < 3 ? all : {}, T0 + index);
     const at = T0 + crowd.length;
-    expect(await marksOn(newClient(platform), 'crowd', NO_MARKS, at)).to.deep.equal({
+    expect(await marksOn(newClient(platform), 'crowd', NO_SIGHTING_MARKS, at)).to.deep.equal({
       ...NOBODY_SEEN,
       clients: CLIENTS_ON_DEVICE_MAX,
       paying: 0,
@@ -425,7 +439,9 @@ function describeSightings(store: () => Store): void {
     });
     await noteAs(newClient(platform), 'quiet', all);
     await noteAs(newClient(platform), 'quiet', {}, T0 + 7 * DAY_MS);
-    expect(await marksOn(newClient(platform), 'quiet', NO_MARKS, T0 + 7 * DAY_MS, 7 * DAY_MS)).to.deep.equal({
+    expect(
+      await marksOn(newClient(platform), 'quiet', NO_SIGHTING_MARKS, T0 + 7 * DAY_MS, 7 * DAY_MS),
+    ).to.deep.equal({
       ...NOBODY_SEEN,
       clients: 2,
       paying: 0,
@@ -439,7 +455,7 @@ function describeSightings(store: () => Store): void {
     expect([seen.fingerprint.size, seen.ip.size]).to.deep.equal([0, 0]);
   });
 
-  const noteAll = (client: ClientKey, at: number, more: Partial<SightingsAsk> = {}) =>
+  const noteAll = (client: ClientKey, at: number, more: Partial<SightingsQuery> = {}) =>
     store().sightings(
       askFor(client, {
         at,
@@ -509,7 +525,7 @@ function describeSightings(store: () => Store): void {
 
   it('sum the unpaid orders of the clients, as each stood when it asked last', async () => {
     const platform = newPlatform();
-    const having = (unpaidOrders: number) => ({ marks: { ...NO_MARKS, unpaidOrders } });
+    const having = (unpaidOrders: number) => ({ marks: { ...NO_SIGHTING_MARKS, unpaidOrders } });
     const [one, other, third] = [newClient(platform), newClient(platform), newClient(platform)];
     const orders = async (client: ClientKey, unpaidOrders: number, at = HOUR) => {
       const sharing = everythingOver([10 * MINUTE_MS]);
@@ -802,7 +818,7 @@ function describeErasure(store: () => Store, dump: () => Promise<string>): void 
     expect(left).not.to.include(client.hash);
     expect(left).not.to.include(client.clientIdKey);
     expect(left).to.include(other.hash).and.to.include(other.clientIdKey);
-    expect((await store().load(client)).state).to.deep.equal(UNKNOWN_CLIENT);
+    expect((await store().load(client)).state).to.deep.equal(UNKNOWN_CLIENT_STATE);
     const ofOrder = await store().decisionsOfOrder(platform, 'order-1');
     expect(ofOrder.map(({ clientIdKey }) => clientIdKey)).to.deep.equal([other.clientIdKey]);
     expect((await store().decisionsOfClient(other, 10)).map(({ seq }) => seq)).to.deep.equal([3, 2, 1]);
@@ -881,7 +897,7 @@ function describeUnreadable(opened: () => StoreUnderTest): void {
         /^StoreUnavailable: the stored state of the client cannot be read \(.+\); repair it with "state rebuild", or erase the client$/,
       );
       await store.erase(client);
-      expect((await store.load(client)).state).to.deep.equal(UNKNOWN_CLIENT);
+      expect((await store.load(client)).state).to.deep.equal(UNKNOWN_CLIENT_STATE);
       const left = await opened().dump();
       expect(left).not.to.include(client.hash);
       expect(left).not.to.include(client.clientIdKey);

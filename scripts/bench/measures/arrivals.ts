@@ -2,13 +2,13 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
-import { percentile } from '../../chaos/traffic/load.ts';
-import { type Figure, figuresOf } from '../figure.ts';
-import { startMeasured } from '../measured-process.ts';
+import { computePercentile } from '../../chaos/traffic/load.ts';
+import { createFigureMaker, type Figure } from '../figure.ts';
+import { startMeasuredProcess } from '../measured-process.ts';
 import { planArrivals, runOpenLoop } from '../open-loop.ts';
-import type { Plan } from '../plan.ts';
+import type { BenchPlan } from '../plan.ts';
 
-const figure = figuresOf('arrivals');
+const figure = createFigureMaker('arrivals');
 
 const RATE_PER_SECOND = 200;
 const WARM_UP_SECONDS = 5;
@@ -22,7 +22,7 @@ type Server = (typeof SERVERS)[number];
  * Measures the latency that callers see at a moderate rate, and the CPU time of a verdict in comparison with the
  * skeleton server.
  */
-export async function* measureArrivals(plan: Plan): AsyncGenerator<Figure> {
+export async function* measureArrivals(plan: BenchPlan): AsyncGenerator<Figure> {
   const redis = await startStandalone();
   try {
     const cpu = new Map<Server, number>();
@@ -42,7 +42,7 @@ export async function* measureArrivals(plan: Plan): AsyncGenerator<Figure> {
 }
 
 async function measureOn(
-  { arrivalSeconds, dataDir: folder, onProgress }: Plan,
+  { arrivalSeconds, dataDir: folder, onProgress }: BenchPlan,
   server: Server,
   redisUrl: string,
 ): Promise<{ readonly cpuMicros: number; readonly figures: readonly Figure[] }> {
@@ -50,7 +50,7 @@ async function measureOn(
   mkdirSync(dataDir);
   const key = await issueKey({ dataDir, redisUrl: redisUrl === '' ? undefined : redisUrl });
   const script = server === 'skeleton' ? 'scripts/bench/servers/skeleton.ts' : 'src/main.ts';
-  const service = await startMeasured(script, { DATA_DIR: dataDir, REDIS_URL: redisUrl });
+  const service = await startMeasuredProcess(script, { DATA_DIR: dataDir, REDIS_URL: redisUrl });
   try {
     const target = { callerUrl: service.url, platformUrl: '', key };
     const run = (seconds: number, prefix: string) =>
@@ -65,10 +65,10 @@ async function measureOn(
     const name = `${server} at ${RATE_PER_SECOND} requests a second`;
     const figures = [
       ...[50, 99, 99.9].map((percent) =>
-        figure(`${name}: p${percent}`, percentile(latenciesMs, percent), 'ms'),
+        figure(`${name}: p${percent}`, computePercentile(latenciesMs, percent), 'ms'),
       ),
-      figure(`${name}: slowest`, percentile(latenciesMs, 100), 'ms'),
-      figure(`${name}: p99 of how late the load sends`, percentile(latenessMs, 99), 'ms'),
+      figure(`${name}: slowest`, computePercentile(latenciesMs, 100), 'ms'),
+      figure(`${name}: p99 of how late the load sends`, computePercentile(latenessMs, 99), 'ms'),
       figure(`${name}: CPU a verdict`, cpuMicros, 'us'),
       ...(server === 'SQLite'
         ? [figure(`${name}: kB written a verdict`, writtenKb, 'kB', { atMost: 8 })]

@@ -1,16 +1,16 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { issueKey } from '../../../test/service/issued-key.ts';
-import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
-import { redisInfo } from '../filled-redis.ts';
-import { type Asks, runLoad } from '../load.ts';
-import { type MeasuredProcess, startMeasured } from '../measured-process.ts';
-import type { Plan } from '../plan.ts';
+import { computeMedian, computeMedianRatio, createFigureMaker, type Figure } from '../figure.ts';
+import { readRedisInfo } from '../filled-redis.ts';
+import { type LoadKind, runLoad } from '../load.ts';
+import { type MeasuredProcess, startMeasuredProcess } from '../measured-process.ts';
+import type { BenchPlan } from '../plan.ts';
 
-const figure = figuresOf('cost');
+const figure = createFigureMaker('cost');
 
 /** The Redis and the folder that the measured servers use, and the access key that they accept. */
-export interface OnRedis {
+export interface MeasuredRedis {
   readonly redisUrl: string;
   readonly redisPort: number;
   readonly dataDir: string;
@@ -40,7 +40,7 @@ const STORES = ['Redis', 'SQLite'] as const;
  */
 interface Subject {
   readonly peer: Peer;
-  readonly asks: Asks;
+  readonly asks: LoadKind;
 }
 
 const SUBJECTS: readonly Subject[] = [
@@ -62,7 +62,7 @@ interface Round {
  * Measures the CPU time per request, in turns, of the service on each store and of the servers that it is compared
  * with.
  */
-export async function measureCost(plan: Plan, place: OnRedis): Promise<readonly Figure[]> {
+export async function measureCost(plan: BenchPlan, place: MeasuredRedis): Promise<readonly Figure[]> {
   const sqliteDir = join(plan.dataDir, 'cost-on-sqlite');
   mkdirSync(sqliteDir);
   const sqliteKey = await issueKey({ dataDir: sqliteDir });
@@ -71,7 +71,7 @@ export async function measureCost(plan: Plan, place: OnRedis): Promise<readonly 
   const servers = new Map<Peer, MeasuredProcess>();
   const rounds = SUBJECTS.map((subject) => ({ ...subject, done: [] as Round[] }));
   try {
-    for (const peer of PEERS) servers.set(peer, await startMeasured(SCRIPTS[peer], envOf(peer)));
+    for (const peer of PEERS) servers.set(peer, await startMeasuredProcess(SCRIPTS[peer], envOf(peer)));
     // Round 0 warms everything up and is not counted.
     for (let round = 0; round <= plan.rounds; round++) {
       for (const { peer, asks, done } of rounds) {
@@ -91,16 +91,16 @@ export async function measureCost(plan: Plan, place: OnRedis): Promise<readonly 
 
 async function measureRound(
   seconds: number,
-  { accessKey, redisPort }: OnRedis,
+  { accessKey, redisPort }: MeasuredRedis,
   server: MeasuredProcess,
-  asks: Asks,
+  asks: LoadKind,
 ): Promise<Round> {
   const load = { url: server.url, accessKey, connections: CONNECTIONS, seconds, asks };
   const writtenBefore = await server.writtenBytes();
   const cpuBefore = await server.cpuMicros();
-  const redisBefore = (await redisInfo(redisPort, 'cpu')).cpuMicros;
+  const redisBefore = (await readRedisInfo(redisPort, 'cpu')).cpuMicros;
   const full = await runLoad({ ...load, rate: null });
-  const redisAfter = (await redisInfo(redisPort, 'cpu')).cpuMicros;
+  const redisAfter = (await readRedisInfo(redisPort, 'cpu')).cpuMicros;
   const cpuAfter = await server.cpuMicros();
   const writtenAfter = await server.writtenBytes();
   const half = await runLoad({ ...load, rate: full.perSecond / 2 });
@@ -114,18 +114,18 @@ async function measureRound(
   };
 }
 
-function figures(roundsOf: (peer: Peer, asks: Asks) => readonly Round[]): readonly Figure[] {
-  const all = (peer: Peer, what: keyof Round, asks: Asks = 'verdict') =>
+function figures(roundsOf: (peer: Peer, asks: LoadKind) => readonly Round[]): readonly Figure[] {
+  const all = (peer: Peer, what: keyof Round, asks: LoadKind = 'verdict') =>
     roundsOf(peer, asks).map((round) => round[what]);
   const ratio = (peer: Peer, other: Peer, target: Figure['target'] = null): Figure =>
     figure(
       `${peer} CPU / ${other} CPU`,
-      medianRatio(all(peer, 'cpuMicros'), all(other, 'cpuMicros')),
+      computeMedianRatio(all(peer, 'cpuMicros'), all(other, 'cpuMicros')),
       'x',
       target,
     );
   const column = (what: keyof Round, name: string, unit: string): readonly Figure[] =>
-    PEERS.map((peer) => figure(`${peer}: ${name}`, median(all(peer, what)), unit));
+    PEERS.map((peer) => figure(`${peer}: ${name}`, computeMedian(all(peer, what)), unit));
   return [
     ratio('SQLite', 'skeleton', { atMost: 2.5 }),
     ratio('Redis', 'skeleton', { atMost: 2 }),
@@ -137,12 +137,14 @@ function figures(roundsOf: (peer: Peer, asks: Asks) => readonly Round[]): readon
     ...PEERS.filter((peer) => peer !== 'floor' && peer !== 'SQLite').map((peer) =>
       figure(
         `${peer}: redis-server CPU a request`,
-        median(all(peer, 'redisCpuMicros')),
+        computeMedian(all(peer, 'redisCpuMicros')),
         'us',
         peer === 'Redis' ? { atMost: 55 } : null,
       ),
     ),
-    figure('SQLite: kB written a verdict', median(all('SQLite', 'writtenBytes')) / 1000, 'kB', { atMost: 8 }),
+    figure('SQLite: kB written a verdict', computeMedian(all('SQLite', 'writtenBytes')) / 1000, 'kB', {
+      atMost: 8,
+    }),
     ...column('perSecond', 'throughput at full load', '/s'),
     ...column('halfP99Ms', 'p99 at half load', 'ms'),
     ...SUBJECTS.map((subject) => failed(subject, all(subject.peer, 'failures', subject.asks))),
@@ -155,18 +157,18 @@ function figures(roundsOf: (peer: Peer, asks: Asks) => readonly Round[]): readon
  */
 function pairFigures(
   store: (typeof STORES)[number],
-  roundsOf: (peer: Peer, asks: Asks) => readonly Round[],
+  roundsOf: (peer: Peer, asks: LoadKind) => readonly Round[],
 ): readonly Figure[] {
   const pair = (what: 'cpuMicros' | 'redisCpuMicros' | 'writtenBytes') =>
     roundsOf(store, 'pair').map((round) => 2 * round[what]);
   const bare = roundsOf(store, 'verdict').map(({ cpuMicros }) => cpuMicros);
   const name = `${store}: score with a device, then verdict under a key`;
   return [
-    figure(`${name} / a bare verdict`, medianRatio(pair('cpuMicros'), bare), 'x'),
-    figure(`${name}: CPU`, median(pair('cpuMicros')), 'us'),
+    figure(`${name} / a bare verdict`, computeMedianRatio(pair('cpuMicros'), bare), 'x'),
+    figure(`${name}: CPU`, computeMedian(pair('cpuMicros')), 'us'),
     store === 'Redis'
-      ? figure(`${name}: CPU of redis-server`, median(pair('redisCpuMicros')), 'us')
-      : figure(`${name}: kB written`, median(pair('writtenBytes')) / 1000, 'kB'),
+      ? figure(`${name}: CPU of redis-server`, computeMedian(pair('redisCpuMicros')), 'us')
+      : figure(`${name}: kB written`, computeMedian(pair('writtenBytes')) / 1000, 'kB'),
   ];
 }
 

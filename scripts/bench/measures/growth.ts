@@ -1,12 +1,12 @@
 import { clientKey } from '../../../test/decision/payer/client-keys.ts';
 import { command } from '../../../test/servers/redis-command.ts';
 import { MEMORY_ONLY } from '../../../test/servers/redis-process.ts';
-import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
+import { computeMedian, computeMedianRatio, createFigureMaker, type Figure } from '../figure.ts';
 import { FilledRedis, type Payer } from '../filled-redis.ts';
-import type { Plan } from '../plan.ts';
-import { PLATFORM, sampleVerdict } from '../sample.ts';
+import type { BenchPlan } from '../plan.ts';
+import { BENCH_PLATFORM, decideSampleVerdict } from '../sample.ts';
 
-const figure = figuresOf('growth');
+const figure = createFigureMaker('growth');
 
 const SMALL_STORE = 1000;
 const WEIGHED_CLIENTS = 300;
@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
 const SHARED = 10_000_000;
 
 /** Measures the cost of more clients, of busier clients, and of devices that many clients share. */
-export async function measureGrowth(plan: Plan): Promise<readonly Figure[]> {
+export async function measureGrowth(plan: BenchPlan): Promise<readonly Figure[]> {
   const [small, large] = [await FilledRedis.start(MEMORY_ONLY), await FilledRedis.start(MEMORY_ONLY)];
   small.nowMs = large.nowMs = Date.UTC(2026, 0, 1);
   try {
@@ -33,7 +33,7 @@ export async function measureGrowth(plan: Plan): Promise<readonly Figure[]> {
 
 /** Measures the bytes per client with a score, three attempts and one outcome. */
 async function weigh(redis: FilledRedis): Promise<Figure> {
-  await redis.each(payers('weighed', WEIGHED_CLIENTS), async (payer) => {
+  await redis.forEachPayer(payers('weighed', WEIGHED_CLIENTS), async (payer) => {
     await redis.score(payer);
     await redis.verdict(payer, `${payer.name}-1`, null);
     await redis.outcome(payer, `${payer.name}-1`);
@@ -61,7 +61,7 @@ const FORGET_PAYERS = `
     end
   end`;
 
-async function compareSizes(plan: Plan, small: FilledRedis, large: FilledRedis) {
+async function compareSizes(plan: BenchPlan, small: FilledRedis, large: FilledRedis) {
   const { clients, rounds, onProgress } = plan;
   onProgress(`growth: filling a store with ${clients} clients`);
   await fill(small, SMALL_STORE);
@@ -72,7 +72,7 @@ async function compareSizes(plan: Plan, small: FilledRedis, large: FilledRedis) 
   return inTurns(rounds, [name, ofLarge], ['with 1,000', ofSmall], { atMost: 1.2 });
 }
 
-async function compareHeat({ hotVerdicts, rounds, onProgress }: Plan, redis: FilledRedis) {
+async function compareHeat({ hotVerdicts, rounds, onProgress }: BenchPlan, redis: FilledRedis) {
   onProgress(`growth: ${hotVerdicts} verdicts of one client`);
   for (let index = 0; index < hotVerdicts; index++) {
     redis.nowMs += MINUTE_MS;
@@ -84,12 +84,12 @@ async function compareHeat({ hotVerdicts, rounds, onProgress }: Plan, redis: Fil
   return inTurns(rounds, [name, ofHot], ['of a cold one', ofCold]);
 }
 
-async function compareCrowd({ sharing, rounds, onProgress }: Plan, redis: FilledRedis) {
+async function compareCrowd({ sharing, rounds, onProgress }: BenchPlan, redis: FilledRedis) {
   onProgress(`growth: ${sharing} clients on one fingerprint`);
   const shared = (payer: Payer) => ({ ...payer, number: SHARED });
   const crowded = payers('crowded', VERDICTS_A_ROUND).map(shared);
   const alone = payers('alone', VERDICTS_A_ROUND);
-  await redis.each([...payers('crowd', sharing).map(shared), ...crowded, ...alone], (payer) =>
+  await redis.forEachPayer([...payers('crowd', sharing).map(shared), ...crowded, ...alone], (payer) =>
     redis.score(payer),
   );
   const { nowMs } = redis;
@@ -112,7 +112,7 @@ async function latency(redis: FilledRedis, names: readonly string[]): Promise<nu
     await redis.verdict({ name }, name, null);
     micros.push((performance.now() - start) * 1000);
   }
-  return median(micros);
+  return computeMedian(micros);
 }
 
 type Measured = readonly [name: string, micros: (round: number) => Promise<number>];
@@ -132,18 +132,18 @@ async function inTurns(
   values.shift();
   others.shift();
   return [
-    figure(`${name} / ${otherName}`, medianRatio(values, others), 'x', target),
-    figure(name, median(values), 'us'),
-    figure(`${name.replace(/ (with|of|on) .*/, '')} ${otherName}`, median(others), 'us'),
+    figure(`${name} / ${otherName}`, computeMedianRatio(values, others), 'x', target),
+    figure(name, computeMedian(values), 'us'),
+    figure(`${name.replace(/ (with|of|on) .*/, '')} ${otherName}`, computeMedian(others), 'us'),
   ];
 }
 
 /** Adds clients with the state after one verdict, without the record of the decision. */
 async function fill(redis: FilledRedis, clients: number): Promise<void> {
-  const { nextState: state } = sampleVerdict();
-  const lifted = { kind: 'binding', at: state.lastAt, platform: PLATFORM, binding: null } as const;
-  await redis.each(payers('filled', clients), async ({ name }) => {
-    const client = clientKey(PLATFORM, name);
+  const { nextState: state } = decideSampleVerdict();
+  const lifted = { kind: 'binding', at: state.lastAt, platform: BENCH_PLATFORM, binding: null } as const;
+  await redis.forEachPayer(payers('filled', clients), async ({ name }) => {
+    const client = clientKey(BENCH_PLATFORM, name);
     const { stamp } = await redis.store.load(client);
     await redis.store.commit({ client, stamp, state, entry: { ...lifted, clientIdKey: name } });
   });

@@ -3,10 +3,17 @@ import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { hasProgram } from '../../../test/servers/needed-programs.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
-import { type Figure, figuresOf } from '../figure.ts';
-import { FilledRedis, LOGGED, type Payer, payersNamed, redisInfo, usedBetween } from '../filled-redis.ts';
+import { createFigureMaker, type Figure } from '../figure.ts';
+import {
+  createPayers,
+  diffUsage,
+  FilledRedis,
+  LOGGED_SERVER_OPTIONS,
+  type Payer,
+  readRedisInfo,
+} from '../filled-redis.ts';
 
-const figure = figuresOf('cost');
+const figure = createFigureMaker('cost');
 
 const PAYERS = 50;
 const ROUNDS = 4;
@@ -18,9 +25,9 @@ const VERDICTS = PAYERS * ROUNDS;
  */
 export async function measureInstructions(): Promise<readonly Figure[]> {
   const bytes = await onRedis(NO_DEVICES, async (redis, ask) => {
-    const before = await redis.usage();
+    const before = await redis.readUsage();
     await ask();
-    const { received, sent, logBytes } = usedBetween(before, await redis.usage(), VERDICTS);
+    const { received, sent, logBytes } = diffUsage(before, await redis.readUsage(), VERDICTS);
     return [
       figure('load and commit: bytes to and from redis-server', received + sent, 'B'),
       figure('load and commit: bytes of its append-only file', logBytes, 'B'),
@@ -53,7 +60,7 @@ async function instructionsOf(payersOnDevice: number): Promise<number> {
   chmodSync(program, 0o700);
   process.env['PATH'] = folder + delimiter + PATH;
   return onRedis(payersOnDevice, async (redis, ask) => {
-    const { figure: info } = await redisInfo(redis.port, 'server');
+    const { figure: info } = await readRedisInfo(redis.port, 'server');
     const control = (option: string) =>
       execFileSync('callgrind_control', [option, String(info('process_id'))], { stdio: 'ignore' });
     control('--instr=on');
@@ -72,8 +79,8 @@ async function onRedis<T>(
   measure: (redis: FilledRedis, ask: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   // With hz 1 redis-server does its timed work rarely, so that this work does not count more on a slower machine.
-  const redis = await FilledRedis.start([...LOGGED, '--hz', '1']);
-  const payers = payersNamed(PAYERS);
+  const redis = await FilledRedis.start([...LOGGED_SERVER_OPTIONS, '--hz', '1']);
+  const payers = createPayers(PAYERS);
   try {
     if (payersOnDevice > 0)
       for (const payer of payers)

@@ -13,13 +13,13 @@ import { openSqliteStore } from '#state/sqlite/store.ts';
 import { clientKey } from '../../../test/decision/payer/client-keys.ts';
 import { currentRules } from '../../../test/service/current-rules.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
-import { type Figure, figuresOf } from '../figure.ts';
+import { createFigureMaker, type Figure } from '../figure.ts';
 import { runLoad } from '../load.ts';
-import { startMeasured } from '../measured-process.ts';
-import type { Plan } from '../plan.ts';
-import { PLATFORM, sampleVerdict } from '../sample.ts';
+import { startMeasuredProcess } from '../measured-process.ts';
+import type { BenchPlan } from '../plan.ts';
+import { BENCH_PLATFORM, decideSampleVerdict } from '../sample.ts';
 
-const figure = figuresOf('decisions');
+const figure = createFigureMaker('decisions');
 
 const CONNECTIONS = 32;
 /** The measured sizes of the file, as shares of the last one. */
@@ -34,7 +34,7 @@ const CACHE_KIB = 512 * 1024;
 /**
  * Measures the cost of a verdict, of opening the file, and of a backup, with many kept decisions in one SQLite file.
  */
-export async function* measureKeptDecisions(plan: Plan): AsyncGenerator<Figure> {
+export async function* measureKeptDecisions(plan: BenchPlan): AsyncGenerator<Figure> {
   const dataDir = join(plan.dataDir, 'kept-decisions');
   mkdirSync(dataDir);
   const accessKey = await issueKey({ dataDir });
@@ -49,7 +49,7 @@ export async function* measureKeptDecisions(plan: Plan): AsyncGenerator<Figure> 
 }
 
 async function measureSize(
-  { seconds, rounds, onProgress }: Plan,
+  { seconds, rounds, onProgress }: BenchPlan,
   dataDir: string,
   accessKey: string,
   { kept, inFile }: { readonly kept: number; readonly inFile: number },
@@ -61,7 +61,7 @@ async function measureSize(
   const store = openSqliteStore(dataDir);
   const openedMs = performance.now();
   await store.close();
-  const service = await startMeasured('src/main.ts', { DATA_DIR: dataDir, ARCHIVE_DIR: 'off' });
+  const service = await startMeasuredProcess('src/main.ts', { DATA_DIR: dataDir, ARCHIVE_DIR: 'off' });
   try {
     const load = { url: service.url, accessKey, connections: CONNECTIONS, rate: null };
     await runLoad({ ...load, seconds });
@@ -105,16 +105,16 @@ async function insertDecisions(dataDir: string, count: number): Promise<number> 
   const addClient = db.prepare('INSERT INTO clients (client, state, expires_at) VALUES (?, ?, ?)');
   const shape = getRecordShape(currentRules());
   db.prepare('INSERT OR IGNORE INTO shapes (id, shape) VALUES (?, ?)').run(shape.id, shape.text);
-  const { decision, nextState } = sampleVerdict();
+  const { decision, nextState } = decideSampleVerdict();
   const [record, state] = [encodeDecision(decision, shape), encodeClientState(nextState)];
   const now = Date.now();
   for (let done = 0; done < count; done += AT_ONCE) {
     db.exec('BEGIN');
     for (let place = done; place < Math.min(count, done + AT_ONCE); place++) {
-      const { hash } = clientKey(PLATFORM, randomUUID());
+      const { hash } = clientKey(BENCH_PLATFORM, randomUUID());
       addClient.run(hash, state, now + 30 * DAY_MS);
       const at = now - (30 * DAY_MS * (count - place)) / count;
-      const order = { seq: 1, platform: PLATFORM, orderRef: randomUUID() };
+      const order = { seq: 1, platform: BENCH_PLATFORM, orderRef: randomUUID() };
       table.appendDecision(Math.round(at), order, hash, record, null);
     }
     db.exec('COMMIT');

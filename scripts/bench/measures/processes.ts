@@ -4,13 +4,13 @@ import { freePort } from '../../../test/servers/free-port.ts';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import { until } from '../../../test/servers/until.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
-import { portOf, startHaproxy } from '../../chaos/processes/haproxy.ts';
-import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
+import { getPort, startHaproxy } from '../../chaos/processes/haproxy.ts';
+import { computeMedian, computeMedianRatio, createFigureMaker, type Figure } from '../figure.ts';
 import { type LoadResult, runLoad } from '../load.ts';
-import { type MeasuredProcess, startMeasured } from '../measured-process.ts';
-import type { Plan } from '../plan.ts';
+import { type MeasuredProcess, startMeasuredProcess } from '../measured-process.ts';
+import type { BenchPlan } from '../plan.ts';
 
-const figure = figuresOf('processes');
+const figure = createFigureMaker('processes');
 
 const COUNTS = [1, 2, 4] as const;
 
@@ -20,7 +20,7 @@ const CONNECTIONS = 64;
  * Measures the verdicts a second of 1, 2 and 4 processes on one Redis, in turn. Each of these groups of processes is
  * behind a HAProxy of its own, as it is packaged.
  */
-export async function measureProcesses(plan: Plan): Promise<readonly Figure[]> {
+export async function measureProcesses(plan: BenchPlan): Promise<readonly Figure[]> {
   const { rounds, seconds, dataDir, onProgress } = plan;
   const redis = await startStandalone();
   const nodes: { readonly process: MeasuredProcess; readonly ports: readonly [number, number] }[] = [];
@@ -29,14 +29,14 @@ export async function measureProcesses(plan: Plan): Promise<readonly Figure[]> {
     const accessKey = await issueKey({ dataDir, redisUrl: redis.url });
     while (nodes.length < Math.max(...COUNTS)) {
       const platformPort = await freePort();
-      const process = await startMeasured('src/main.ts', {
+      const process = await startMeasuredProcess('src/main.ts', {
         DATA_DIR: join(dataDir, `process-${nodes.length}`),
         PLATFORM_PORT: String(platformPort),
         REDIS_URL: redis.url,
         ARCHIVE_DIR: 'off',
         TRUSTED_PROXIES: '1',
       });
-      nodes.push({ process, ports: [portOf(process.url), platformPort] });
+      nodes.push({ process, ports: [getPort(process.url), platformPort] });
     }
     const ports = nodes.map((node) => node.ports);
     for (const count of COUNTS) proxies.push(await startHaproxy(ports.slice(0, count)));
@@ -69,10 +69,14 @@ function processesFigures(results: readonly (readonly LoadResult[])[]): readonly
   const failures = results.flat().reduce((sum, result) => sum + result.failures, 0);
   return [
     ...COUNTS.slice(1).map((count, index) =>
-      figure(`${count} processes / 1`, medianRatio(perSecond[index + 1] ?? [], perSecond[0] ?? []), 'x'),
+      figure(
+        `${count} processes / 1`,
+        computeMedianRatio(perSecond[index + 1] ?? [], perSecond[0] ?? []),
+        'x',
+      ),
     ),
     ...COUNTS.map((count, index) =>
-      figure(`verdicts a second, processes: ${count}`, median(perSecond[index] ?? []), '/s'),
+      figure(`verdicts a second, processes: ${count}`, computeMedian(perSecond[index] ?? []), '/s'),
     ),
     figure('requests that failed', failures, '', { atMost: 0 }),
   ];

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { verdictBody } from '../../../test/service/request-bodies.ts';
-import { type Figure, figuresOf } from '../figure.ts';
-import { redisInfo } from '../filled-redis.ts';
-import { startMeasured } from '../measured-process.ts';
-import type { OnRedis } from './cost.ts';
+import { createFigureMaker, type Figure } from '../figure.ts';
+import { readRedisInfo } from '../filled-redis.ts';
+import { startMeasuredProcess } from '../measured-process.ts';
+import type { MeasuredRedis } from './cost.ts';
 
-const figure = figuresOf('cost');
+const figure = createFigureMaker('cost');
 
 const VERDICTS = 500;
 
@@ -17,9 +17,9 @@ const UPKEEP = /^\+\S+ \[\d+ [^\]]+\] "(?:PING|HELLO|CLIENT|INFO|SELECT|MONITOR)
  * Measures the Redis commands and round trips per verdict. The Redis server counts them while one verdict at a time
  * is asked for.
  */
-export async function measureRoundTrips(place: OnRedis): Promise<readonly Figure[]> {
+export async function measureRoundTrips(place: MeasuredRedis): Promise<readonly Figure[]> {
   const { redisUrl, redisPort, dataDir, accessKey } = place;
-  const service = await startMeasured('src/main.ts', { DATA_DIR: dataDir, REDIS_URL: redisUrl });
+  const service = await startMeasuredProcess('src/main.ts', { DATA_DIR: dataDir, REDIS_URL: redisUrl });
   try {
     await askVerdicts(service.url, accessKey, 'warm', 20);
     const monitor = await startMonitor(redisPort);
@@ -28,7 +28,7 @@ export async function measureRoundTrips(place: OnRedis): Promise<readonly Figure
     const reads = (await readsProcessed(redisPort)) - readsBefore;
     const lines = await monitor.stop();
     return [
-      figure('Redis commands a verdict', toTenths(clientCommands(lines) / VERDICTS), '', { atMost: 5 }),
+      figure('Redis commands a verdict', toTenths(countClientCommands(lines) / VERDICTS), '', { atMost: 5 }),
       figure('Redis round trips a verdict', toTenths(reads / VERDICTS), '', { atMost: 3 }),
     ];
   } finally {
@@ -37,7 +37,7 @@ export async function measureRoundTrips(place: OnRedis): Promise<readonly Figure
 }
 
 /** Counts the MONITOR lines that a client sent for verdicts, without calls inside scripts. */
-export function clientCommands(lines: readonly string[]): number {
+export function countClientCommands(lines: readonly string[]): number {
   return lines.filter(
     (line) => line.startsWith('+') && line !== '+OK' && !line.includes(' lua] ') && !UPKEEP.test(line),
   ).length;
@@ -63,7 +63,7 @@ async function askVerdicts(url: string, accessKey: string, prefix: string, count
 
 /** Returns how often the server read from any client. With one verdict at a time, it reads once per round trip. */
 async function readsProcessed(port: number): Promise<number> {
-  return (await redisInfo(port, 'stats')).figure('total_reads_processed');
+  return (await readRedisInfo(port, 'stats')).figure('total_reads_processed');
 }
 
 async function startMonitor(port: number): Promise<{ stop(): Promise<readonly string[]> }> {

@@ -1,4 +1,4 @@
-import { concludeFromValues, findVerdictRule } from '#decision/assess.ts';
+import { chooseVerdictRule, concludeFromValues } from '#decision/assess.ts';
 import { decideVerdict } from '#decision/decide.ts';
 import { encodeDecision, getRecordShape } from '#decision/decision-record.ts';
 import type { FactValue } from '#decision/facts/fact.ts';
@@ -8,11 +8,17 @@ import { formatProblem } from '#decision/rules/problem.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { currentRules, RULES_FOLDER } from '../../../test/service/current-rules.ts';
-import { type Figure, figuresOf, median, medianRatio, type Target } from '../figure.ts';
-import type { Plan } from '../plan.ts';
+import {
+  computeMedian,
+  computeMedianRatio,
+  createFigureMaker,
+  type Figure,
+  type FigureTarget,
+} from '../figure.ts';
+import type { BenchPlan } from '../plan.ts';
 import { SAMPLE_REQUEST, SAMPLE_STANDING } from '../sample.ts';
 
-const figure = figuresOf('rules');
+const figure = createFigureMaker('rules');
 
 /** The number of rules in a large rule set. */
 const RULES = 30;
@@ -20,27 +26,31 @@ const SAMPLES = 9;
 const BATCH = 64;
 
 /** Measures the CPU us of a decision with `RULES` rules, compiled and in json-rules-engine, in turn. */
-export async function measureRules({ sampleMs }: Plan): Promise<readonly Figure[]> {
+export async function measureRules({ sampleMs }: BenchPlan): Promise<readonly Figure[]> {
   const { compiledMicros, engineMicros } = await compare(RULES, sampleMs);
   return [
-    figure(`${RULES} rules, json-rules-engine / compiled`, medianRatio(engineMicros, compiledMicros), 'x'),
-    figure(`${RULES} rules, compiled`, median(compiledMicros), 'us', { atMost: 3 }),
-    figure(`${RULES} rules, json-rules-engine`, median(engineMicros), 'us'),
+    figure(
+      `${RULES} rules, json-rules-engine / compiled`,
+      computeMedianRatio(engineMicros, compiledMicros),
+      'x',
+    ),
+    figure(`${RULES} rules, compiled`, computeMedian(compiledMicros), 'us', { atMost: 3 }),
+    figure(`${RULES} rules, json-rules-engine`, computeMedian(engineMicros), 'us'),
     ...measureWhole(sampleMs),
   ];
 }
 
 async function compare(size: number, sampleMs: number) {
-  const rules = ruleSetOf(size);
+  const rules = createBenchRuleSet(size);
   const values = valuesFor(rules);
-  const run = () => rules.engines.verdicts.findMatches(values);
-  if ([...(await run()).values()].includes(true) || findVerdictRule(rules, values).rule !== 'otherwise') {
+  const run = () => rules.engines.verdicts.evaluateRules(values);
+  if ([...(await run()).values()].includes(true) || chooseVerdictRule(rules, values).rule !== 'otherwise') {
     throw new Error('a rule matched, so that not all rules were evaluated and the times mean nothing');
   }
   const compiledMicros: number[] = [];
   const engineMicros: number[] = [];
   for (let sample = 0; sample < SAMPLES; sample++) {
-    compiledMicros.push(timeOf(() => findVerdictRule(rules, values), sampleMs));
+    compiledMicros.push(timeOf(() => chooseVerdictRule(rules, values), sampleMs));
     engineMicros.push(await timeOfRuns(run, sampleMs));
   }
   return { compiledMicros, engineMicros };
@@ -56,10 +66,10 @@ function measureWhole(sampleMs: number): readonly Figure[] {
   const shape = getRecordShape(rules);
   const record = () => encodeDecision(decision, shape);
   const facts = Object.values(decision.facts);
-  const judge = () => findVerdictRule(rules, concludeFromValues(rules, facts, false).values);
+  const judge = () => chooseVerdictRule(rules, concludeFromValues(rules, facts, false).values);
   const medianOf = (work: () => unknown) =>
-    median(Array.from({ length: SAMPLES }, () => timeOf(work, sampleMs)));
-  const timed = (name: string, work: () => unknown, target?: Target) =>
+    computeMedian(Array.from({ length: SAMPLES }, () => timeOf(work, sampleMs)));
+  const timed = (name: string, work: () => unknown, target?: FigureTarget) =>
     figure(`${rules.version}: ${name}`, medianOf(work), 'us', target);
   return [
     timed(`its ${count} rules`, judge),
@@ -69,7 +79,7 @@ function measureWhole(sampleMs: number): readonly Figure[] {
 }
 
 /** Creates a rule set with `size` verdict rules, each of which fails only in its last comparison. */
-export function ruleSetOf(size: number): RuleSet {
+export function createBenchRuleSet(size: number): RuleSet {
   const files = readRuleFiles(RULES_FOLDER, []);
   if (files === null) throw new Error(`${RULES_FOLDER} is missing`);
   const result = parseRuleSet('p2.v10', new Map([...files, ['verdicts.yaml', verdictsYaml(size)]]));

@@ -5,12 +5,12 @@ import { Archive } from '#history/archive/archive.ts';
 import { type RedisServers, startStandalone } from '../../../test/servers/redis.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
-import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
+import { computeMedian, computeMedianRatio, createFigureMaker, type Figure } from '../figure.ts';
 import { runLoad } from '../load.ts';
-import { type MeasuredProcess, startMeasured } from '../measured-process.ts';
-import type { Plan } from '../plan.ts';
+import { type MeasuredProcess, startMeasuredProcess } from '../measured-process.ts';
+import type { BenchPlan } from '../plan.ts';
 
-const figure = figuresOf('shipping');
+const figure = createFigureMaker('shipping');
 
 /** Entries are shipped every ten seconds, so each round has at least one shipment. */
 const ROUND_SECONDS = 12;
@@ -27,13 +27,13 @@ interface Side {
 }
 
 /** Measures the service's p99 while decisions are shipped, and that of a service without an archive, in turn. */
-export async function measureShipping(plan: Plan): Promise<readonly Figure[]> {
+export async function measureShipping(plan: BenchPlan): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const store of ['SQLite', 'Redis'] as const) figures.push(...(await measureOn(plan, store)));
   return figures;
 }
 
-async function measureOn(plan: Plan, store: 'SQLite' | 'Redis'): Promise<readonly Figure[]> {
+async function measureOn(plan: BenchPlan, store: 'SQLite' | 'Redis'): Promise<readonly Figure[]> {
   const { shippingRounds, onProgress } = plan;
   const sides: Side[] = [];
   try {
@@ -58,11 +58,11 @@ async function measureOn(plan: Plan, store: 'SQLite' | 'Redis'): Promise<readonl
       failures += calm.failures + busy.failures;
     }
     const rows = archivedDecisions(shipping);
-    const ratio = medianRatio(p99Ms.shipping, p99Ms.without);
+    const ratio = computeMedianRatio(p99Ms.shipping, p99Ms.without);
     return [
       figure(`${store}: p99 while shipping / without`, ratio, 'x', { atMost: 1.2 }),
-      figure(`${store}: p99 while shipping`, median(p99Ms.shipping), 'ms'),
-      figure(`${store}: p99 without`, median(p99Ms.without), 'ms'),
+      figure(`${store}: p99 while shipping`, computeMedian(p99Ms.shipping), 'ms'),
+      figure(`${store}: p99 without`, computeMedian(p99Ms.without), 'ms'),
       figure(`${store}: verdicts a second`, rate, '/s'),
       figure(`${store}: decisions shipped`, rows, '', { atLeast: 1 }),
       figure(`${store}: requests that failed`, failures, '', { atMost: 0 }),
@@ -81,7 +81,7 @@ async function startSide(store: 'SQLite' | 'Redis', ships: boolean): Promise<Sid
   const redis = store === 'Redis' ? await startStandalone() : null;
   const accessKey = await issueKey(redis === null ? { dataDir } : { dataDir, redisUrl: redis.url });
   const archiveDir = ships ? join(dataDir, 'archive') : null;
-  const server = await startMeasured('src/main.ts', {
+  const server = await startMeasuredProcess('src/main.ts', {
     DATA_DIR: dataDir,
     REDIS_URL: redis?.url ?? '',
     ARCHIVE_DIR: archiveDir ?? 'off',
@@ -96,6 +96,6 @@ function loadOn({ server, accessKey }: Side, seconds: number, rate: number | nul
 function archivedDecisions({ archiveDir }: Side): number {
   if (archiveDir === null) return 0;
   const archive = new Archive(archiveDir);
-  const segments = archive.segments(archive.read(), { table: 'decisions' });
+  const segments = archive.listSegments(archive.read(), { table: 'decisions' });
   return segments.reduce((sum, { rows }) => sum + rows, 0);
 }

@@ -1,12 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { issueKey } from '../../../test/service/issued-key.ts';
-import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
+import { computeMedian, computeMedianRatio, createFigureMaker, type Figure } from '../figure.ts';
 import { type LoadResult, runLoad } from '../load.ts';
-import { startMeasured } from '../measured-process.ts';
-import type { Plan } from '../plan.ts';
+import { startMeasuredProcess } from '../measured-process.ts';
+import type { BenchPlan } from '../plan.ts';
 
-const figure = figuresOf('sqlite');
+const figure = createFigureMaker('sqlite');
 
 /**
  * As many connections as in the measurement on Redis. They are so few that the overload control
@@ -15,11 +15,11 @@ const figure = figuresOf('sqlite');
 const CONNECTIONS = 32;
 
 /** Measures the verdicts a second of one process on SQLite over HTTP, and whether its heap stays the same. */
-export async function measureSqlite(plan: Plan): Promise<readonly Figure[]> {
+export async function measureSqlite(plan: BenchPlan): Promise<readonly Figure[]> {
   const dataDir = join(plan.dataDir, 'sqlite');
   mkdirSync(dataDir);
   const accessKey = await issueKey({ dataDir });
-  const service = await startMeasured('src/main.ts', { DATA_DIR: dataDir });
+  const service = await startMeasuredProcess('src/main.ts', { DATA_DIR: dataDir });
   try {
     const load = { url: service.url, accessKey, connections: CONNECTIONS, seconds: plan.seconds, rate: null };
     plan.onProgress('sqlite: warming up');
@@ -51,11 +51,11 @@ function sqliteFigures(
   const sum = (what: keyof LoadResult) => all(what).reduce((total, value) => total + value, 0);
   return [
     figure('heap after / before the load', heapRatio, 'x', { atMost: 1.1 }),
-    figure('p99 / p50', medianRatio(all('p99Ms'), all('p50Ms')), 'x', { atMost: 5 }),
-    figure('verdicts a second in one process', median(all('perSecond')), '/s', { atLeast: 6000 }),
+    figure('p99 / p50', computeMedianRatio(all('p99Ms'), all('p50Ms')), 'x', { atMost: 5 }),
+    figure('verdicts a second in one process', computeMedian(all('perSecond')), '/s', { atLeast: 6000 }),
     figure('requests that failed', sum('failures'), '', { atMost: 0 }),
     figure('CPU a verdict', cpuMicros / sum('requests'), 'us'),
-    figure('p50', median(all('p50Ms')), 'ms'),
-    figure('p99', median(all('p99Ms')), 'ms'),
+    figure('p50', computeMedian(all('p50Ms')), 'ms'),
+    figure('p99', computeMedian(all('p99Ms')), 'ms'),
   ];
 }

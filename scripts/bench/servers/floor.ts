@@ -1,5 +1,5 @@
-import { sampleAnswer } from '../sample.ts';
-import { serveJson } from './json-server.ts';
+import { getSampleAnswer } from '../sample.ts';
+import { serveVerdictRoute } from './json-server.ts';
 
 /** The floor is the cheapest server in the comparison. It serves JSON over HTTP with a router, and keeps no state. */
-await serveJson(async () => sampleAnswer());
+await serveVerdictRoute(async () => getSampleAnswer());

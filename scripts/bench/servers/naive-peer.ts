@@ -1,10 +1,10 @@
 import KeyvRedis from '@keyv/redis';
 import { Keyv } from 'keyv';
-import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { type ClientState, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import { currentRules } from '../../../test/service/current-rules.ts';
-import { sampleAnswer, sampleVerdict } from '../sample.ts';
-import { serveJson } from './json-server.ts';
-import { factsOf, naiveVerdictRule } from './naive-rules.ts';
+import { decideSampleVerdict, getSampleAnswer } from '../sample.ts';
+import { serveVerdictRoute } from './json-server.ts';
+import { findNaiveVerdictRule, listFactReadings } from './naive-rules.ts';
 
 /**
  * The naive peer is a server that evaluates the same rules as a program written in an afternoon would. It has one
@@ -14,12 +14,12 @@ import { factsOf, naiveVerdictRule } from './naive-rules.ts';
  */
 const keyv = new Keyv({ store: new KeyvRedis(process.env['REDIS_URL'] ?? ''), useKeyPrefix: false });
 const rules = currentRules();
-const { decision, nextState } = sampleVerdict();
-const values = factsOf(rules, decision);
+const { decision, nextState } = decideSampleVerdict();
+const values = listFactReadings(rules, decision);
 
-await serveJson(async ({ clientIdKey }) => {
-  const state = (await keyv.get<ClientState>(clientIdKey)) ?? UNKNOWN_CLIENT;
-  await naiveVerdictRule(rules, values);
+await serveVerdictRoute(async ({ clientIdKey }) => {
+  const state = (await keyv.get<ClientState>(clientIdKey)) ?? UNKNOWN_CLIENT_STATE;
+  await findNaiveVerdictRule(rules, values);
   await keyv.set(clientIdKey, { ...nextState, seq: state.seq + 1 }, 86_400_000);
-  return sampleAnswer();
+  return getSampleAnswer();
 });

@@ -7,8 +7,8 @@ import { parseRedisUrl } from '#state/redis/connection/url.ts';
 import { shapeMember } from '#state/redis/installation.ts';
 import { RedisScript } from '#state/redis/script.ts';
 import { currentRules } from '../../../test/service/current-rules.ts';
-import { PLATFORM, SAMPLE_CLIENT, sampleAnswer, sampleVerdict } from '../sample.ts';
-import { serveJson } from './json-server.ts';
+import { BENCH_PLATFORM, decideSampleVerdict, getSampleAnswer, SAMPLE_CLIENT } from '../sample.ts';
+import { serveVerdictRoute } from './json-server.ts';
 
 /**
  * The skeleton sends the Redis commands of one verdict with the service's own scripts and connection, and constant
@@ -19,11 +19,11 @@ const { commands, sendTogether } = connection;
 const takeToken = new RedisScript('take-token-1.lua');
 const commitScript = createCommitScript({ ...COMMIT_RETENTION, installation: 'skeleton' });
 
-const { decision, nextState } = sampleVerdict();
+const { decision, nextState } = decideSampleVerdict();
 const entry = {
   kind: 'verdict',
   at: decision.at,
-  platform: PLATFORM,
+  platform: BENCH_PLATFORM,
   clientIdKey: SAMPLE_CLIENT.clientIdKey,
   decision,
 } as const;
@@ -40,7 +40,7 @@ const PARTITION = 'installation:{A}';
 await commands.set(SHAPE, shape.text);
 await commands.sAdd(PARTITION, ['skeleton', shapeMember('skeleton', shape.id)]);
 
-await serveJson(async ({ clientIdKey, orderRef }) => {
+await serveVerdictRoute(async ({ clientIdKey, orderRef }) => {
   const home = `{A}${clientIdKey}`;
   const now = Date.now();
   await Promise.all([
@@ -49,5 +49,5 @@ await serveJson(async ({ clientIdKey, orderRef }) => {
   ]);
   const keys = [`s:${home}`, 'journal:{A}', `d:${home}.1`, ordersKey('A', orderRef), PARTITION];
   await commitScript.run(connection, keys, [String(now + 180), ...commitArgs], () => {});
-  return sampleAnswer();
+  return getSampleAnswer();
 });

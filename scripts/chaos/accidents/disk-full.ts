@@ -7,11 +7,11 @@ import { APPEND_ONLY, startRedis } from '../../../test/servers/redis-process.ts'
 import { removeDirectory, temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
 import { atMost, type Figure, never, reported } from '../figure.ts';
-import { notRun, onEachStore } from '../processes/each-store.ts';
+import { reportSkipped, runOnEachStore } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { failed, Load, latencyPercentile, type Sample } from '../traffic/load.ts';
-import { lost, type Recorded, recordedDecisions } from '../traffic/records.ts';
+import { computeLatencyPercentile, Load, type Sample, selectFailed } from '../traffic/load.ts';
+import { type DecisionsByOrder, readDecisionsByOrder, selectLostVerdicts } from '../traffic/records.ts';
 
 const DISK_MIB = 16;
 /** The bytes left free on the disk when the service runs. The disk is full after a few seconds of load. */
@@ -42,7 +42,7 @@ interface FullDisk {
 }
 
 /** Counts of the answered verdicts, by whether the store holds them. */
-export interface Kept {
+export interface KeptVerdictCounts {
   readonly acknowledged: number;
   readonly lost: number;
   readonly refused: number;
@@ -58,8 +58,8 @@ export const diskFull: Scenario = {
   run: async (run) => {
     const [one, other] = [mountSmallDisk(), mountSmallDisk()];
     if (one === null || other === null)
-      return [notRun('run as root on Linux, so that a small disk can be mounted', run.report)];
-    return onEachStore(
+      return [reportSkipped('run as root on Linux, so that a small disk can be mounted', run.report)];
+    return runOnEachStore(
       run,
       () => runUnderSqlite(one, run),
       () => runUnderRedis(other, run),
@@ -100,14 +100,14 @@ async function fillUnderLoad(
     ratePerSecond: RATE_PER_SECOND,
     ask: (n) => ({ clientIdKey: `payer-${store}-${n}`, orderRef: `full-${store}-${n}` }),
   });
-  const isFull = async () => failed(load.samples).length > 0;
+  const isFull = async () => selectFailed(load.samples).length > 0;
   await until(`the disk under ${store} is full`, isFull, FULL_LIMIT_MS);
   const fullAtMs = performance.now();
   report(`${store}: the disk is full after ${load.samples.length} verdicts`);
   await delay(quick ? QUICK_FULL_FOR_MS : FULL_FOR_MS);
   disk.free();
   const freedAtMs = performance.now();
-  const isBack = async () => firstVerdictMs(load.samples, freedAtMs) !== null;
+  const isBack = async () => findFirstVerdictMs(load.samples, freedAtMs) !== null;
   await until(`${store} takes verdicts again`, isBack, RECOVERY_LIMIT_MS).catch((error: unknown) => {
     // The figure of the first verdict then misses its target.
     report(String(error));
@@ -119,9 +119,9 @@ async function fillUnderLoad(
 async function createFigures(service: ServiceNode, seen: FullDisk): Promise<readonly Figure[]> {
   const { samples, fullAtMs, freedAtMs } = seen;
   const orderRefs = samples.map(({ orderRef }) => orderRef);
-  const kept = account(samples, await recordedDecisions(service, orderRefs));
+  const kept = countKeptVerdicts(samples, await readDecisionsByOrder(service, orderRefs));
   const whileFull = samples.filter((each) => each.sentAtMs > fullAtMs && each.answeredAtMs < freedAtMs);
-  const recoveryMs = (firstVerdictMs(samples, freedAtMs) ?? Number.NaN) - freedAtMs;
+  const recoveryMs = (findFirstVerdictMs(samples, freedAtMs) ?? Number.NaN) - freedAtMs;
   return [
     never(`verdicts answered 200 and not saved, of ${kept.acknowledged}`, kept.lost),
     never(`verdicts answered 503 and saved nevertheless, of ${kept.refused}`, kept.refusedButTaken),
@@ -132,17 +132,20 @@ async function createFigures(service: ServiceNode, seen: FullDisk): Promise<read
       `answers of 200 while the disk is full`,
       `${whileFull.filter(({ status }) => status === 200).length} of ${whileFull.length}`,
     ),
-    reported(`slowest answer while the disk is full`, `${latencyPercentile(whileFull, 100).toFixed(0)} ms`),
+    reported(
+      `slowest answer while the disk is full`,
+      `${computeLatencyPercentile(whileFull, 100).toFixed(0)} ms`,
+    ),
   ];
 }
 
 /** Compares the answers with what the store holds. */
-export function account(samples: readonly Sample[], recorded: Recorded): Kept {
+export function countKeptVerdicts(samples: readonly Sample[], recorded: DecisionsByOrder): KeptVerdictCounts {
   const refused = samples.filter(({ status }) => status === 503);
   const acknowledged = samples.filter(({ status }) => status === 200).length;
   return {
     acknowledged,
-    lost: lost(samples, recorded).length,
+    lost: selectLostVerdicts(samples, recorded).length,
     refused: refused.length,
     refusedButTaken: refused.filter(({ orderRef }) => (recorded.get(orderRef)?.length ?? 0) > 0).length,
     otherAnswers: samples.length - acknowledged - refused.length,
@@ -150,7 +153,7 @@ export function account(samples: readonly Sample[], recorded: Recorded): Kept {
 }
 
 /** Returns the time of the first verdict whose request was sent after a moment. Null when there was none. */
-export function firstVerdictMs(samples: readonly Sample[], afterMs: number): number | null {
+export function findFirstVerdictMs(samples: readonly Sample[], afterMs: number): number | null {
   const given = samples.filter(({ status, sentAtMs }) => status === 200 && sentAtMs >= afterMs);
   return given.length === 0 ? null : Math.min(...given.map(({ answeredAtMs }) => answeredAtMs));
 }

@@ -2,13 +2,22 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Decision } from '#decision/decision.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
-import { atLeast, atMost, countsOf, countsText, type Figure, never, of, reported } from '../figure.ts';
-import { type Fault, type Fleet, shippedBackup, startFleet } from '../processes/fleet.ts';
+import {
+  atLeast,
+  atMost,
+  countEach,
+  type Figure,
+  formatCounts,
+  never,
+  prefixFigures,
+  reported,
+} from '../figure.ts';
+import { backUpWhenShipped, type Fault, type Fleet, startFleet } from '../processes/fleet.ts';
 import type { ServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { archivedDecisions } from '../traffic/archived-decisions.ts';
-import { failed, Load, type Sample } from '../traffic/load.ts';
-import { firstSuccess, retryAll } from '../traffic/records.ts';
+import { readArchivedDecisions } from '../traffic/archived-decisions.ts';
+import { Load, type Sample, selectFailed } from '../traffic/load.ts';
+import { retryUntilAnswered, waitForFirstVerdict } from '../traffic/records.ts';
 
 const LOAD = { ratePerSecond: 60, connections: 32, idempotent: true, timeoutMs: 5_000 };
 const PAYERS_AT_ONCE = 20;
@@ -39,14 +48,14 @@ const COME_BACK = 'masters that come back';
 const REPLACED = 'masters that are replaced';
 
 /** Tries all faults of a fleet, one after the other, and checks that the fleet recovers by itself. */
-export const fleet: Scenario = {
+export const fleetFaults: Scenario = {
   name: 'fleet',
   does: 'Runs three nodes behind HAProxy, each with its own disk, on a Redis Cluster and an archive in S3. Kills, stops and cuts off nodes, the shipper, Redis masters and S3 in turn, and slows S3 down, also while payers are erased. Every acknowledged verdict must be in the archive once, and the fleet must recover by itself.',
   needs: ['redis-server', 'haproxy'],
   limitSeconds: 1_800,
   run: async (run) => [
-    ...of(COME_BACK, await runDrill(COME_BACK, await startFleet(false), run)),
-    ...of(REPLACED, await runDrill(REPLACED, await startFleet(true), run)),
+    ...prefixFigures(COME_BACK, await runDrill(COME_BACK, await startFleet(false), run)),
+    ...prefixFigures(REPLACED, await runDrill(REPLACED, await startFleet(true), run)),
   ],
 };
 
@@ -59,7 +68,7 @@ interface Happened {
 
 async function runDrill(name: string, tried: Fleet, run: ScenarioRun): Promise<readonly Figure[]> {
   const size = run.quick ? 'quick' : 'full';
-  await firstSuccess(tried.target, 'begin', HEALTHY_WITHIN_MS);
+  await waitForFirstVerdict(tried.target, 'begin', HEALTHY_WITHIN_MS);
   const load = new Load({ target: tried.target, ...LOAD, ask: createNewPayerAsk });
   await delay(PAUSE_MS[size]);
   const faults = tried.hasReplicas ? tried.faults.filter(isAboutMaster) : tried.faults;
@@ -71,17 +80,17 @@ async function runDrill(name: string, tried: Fleet, run: ScenarioRun): Promise<r
     happened.push(await runFault(fault, FAULT_MS[size]));
     await delay(PAUSE_MS[size]);
     run.report(
-      `${name}: ${fault.name}; ${failed(load.samples).length} of ${load.samples.length} requests failed so far`,
+      `${name}: ${fault.name}; ${selectFailed(load.samples).length} of ${load.samples.length} requests failed so far`,
     );
   }
   const healthyMs = await waitUntilHealthy(tried);
   const samples = await load.stop();
   const unanswered = samples.filter(({ status }) => status !== 200);
-  const answers = await retryAll(tried.target, unanswered);
+  const answers = await retryUntilAnswered(tried.target, unanswered);
   const acknowledged = [...samples.filter(({ status }) => status === 200), ...answers];
   const folder = temporaryDirectory();
-  const { gaps } = await shippedBackup(tried, folder);
-  const archived = await archivedDecisions(folder);
+  const { gaps } = await backUpWhenShipped(tried, folder);
+  const archived = await readArchivedDecisions(folder);
   const { differing, late } = await compareAnswers(tried.nodes, acknowledged);
   for (const one of differing.slice(0, EXAMPLES_SHOWN)) run.report(`${name}: answered differently: ${one}`);
   for (const one of late.slice(0, EXAMPLES_SHOWN)) run.report(`${name}: answered 503 at first: ${one}`);
@@ -91,7 +100,7 @@ async function runDrill(name: string, tried: Fleet, run: ScenarioRun): Promise<r
     atLeast(`verdicts acknowledged`, acknowledged.length, 1),
     reported(
       `verdicts without a 200 at first, asked for again`,
-      countsText(unanswered.map(({ status }) => status ?? 'no answer')) || 'none',
+      formatCounts(unanswered.map(({ status }) => status ?? 'no answer')) || 'none',
     ),
     never(
       `payers still in the archive, of ${tried.erased.size} erased`,
@@ -139,7 +148,7 @@ async function waitUntilHealthy({ nodes }: Fleet): Promise<number> {
   for (const [index, node] of nodes.entries()) {
     await until(`node ${index + 1} is ready`, () => node.isReady(), 4 * HEALTHY_WITHIN_MS);
     for (let payer = 0; payer < 30; payer++)
-      await firstSuccess(node, `healthy-${index}-${payer}`, 4 * HEALTHY_WITHIN_MS);
+      await waitForFirstVerdict(node, `healthy-${index}-${payer}`, 4 * HEALTHY_WITHIN_MS);
   }
   return performance.now() - startedMs;
 }
@@ -157,16 +166,16 @@ interface Account {
  */
 function compareWithArchive(name: string, account: Account, { report }: ScenarioRun): readonly Figure[] {
   const { acknowledged, archived, hasReplicas } = account;
-  const counts = countsOf(archived.map(({ decisionId }) => decisionId));
+  const counts = countEach(archived.map(({ decisionId }) => decisionId));
   const missing = acknowledged.filter((sample) => !counts.has(sample.decisionId ?? ''));
   for (const { orderRef, clientIdKey } of missing)
     report(`${name}: the verdict on ${orderRef} of ${clientIdKey} is not in the archive`);
   const lacked = hasReplicas ? missing.filter((sample) => mayReplicaLack(sample, account.happened)) : [];
   const twice = [...counts.values()].filter((count) => count > 1);
-  const ordersTwice = [...countsOf(archived.map(({ orderRef }) => orderRef))].filter(
+  const ordersTwice = [...countEach(archived.map(({ orderRef }) => orderRef))].filter(
     ([orderRef, count]) => orderRef?.startsWith('order-') === true && count > 1,
   );
-  const shownTwo = requisitesAtOnce(archived, SHORTEST_WAIT_MS);
+  const shownTwo = listPayersShownTwo(archived, SHORTEST_WAIT_MS);
   const unlessReplaced = (figure: string, seen: number) =>
     hasReplicas ? reported(figure, String(seen)) : never(figure, seen);
   return [
@@ -191,7 +200,7 @@ function mayReplicaLack({ answeredAtMs }: Sample, happened: readonly Happened[])
 }
 
 /** Lists the payers who got two new requisites within less than `waitMs`. */
-export function requisitesAtOnce(
+export function listPayersShownTwo(
   decisions: readonly Pick<Decision, 'clientIdKey' | 'verdict' | 'at'>[],
   waitMs: number,
 ): readonly string[] {
@@ -226,7 +235,8 @@ async function compareAnswers(
   const compared = { differing: [] as string[], late: [] as string[] };
   for (const question of [...questions, 'decisions?verdict=GET_NEW&limit=100']) {
     const texts = await askAllNodes(nodes, question, compared.late);
-    if (new Set(texts).size > 1) compared.differing.push(`${question}: ${differences(texts).join(' or ')}`);
+    if (new Set(texts).size > 1)
+      compared.differing.push(`${question}: ${cutAroundDifference(texts).join(' or ')}`);
   }
   return compared;
 }
@@ -250,7 +260,7 @@ async function askAllNodes(
 async function askNode({ shop }: ServiceNode, question: string, late: string[]): Promise<string> {
   for (let tries = 1; ; tries++) {
     const { status, body } = await shop.ask<unknown>('GET', question);
-    const text = JSON.stringify([status, dropPrediction(body)]);
+    const text = JSON.stringify([status, excludeNextVerdict(body)]);
     if (status !== 503 || tries === ASKED_AGAIN_MAX) return text;
     late.push(`${question}: ${text}`);
     await delay(1_000);
@@ -261,14 +271,14 @@ async function askNode({ shop }: ServiceNode, question: string, late: string[]):
  * Returns an answer without the verdict that a payer would get next, because this verdict names the millisecond of
  * the question.
  */
-export function dropPrediction(answer: unknown): unknown {
+export function excludeNextVerdict(answer: unknown): unknown {
   if (typeof answer !== 'object' || answer === null || !('nextVerdict' in answer)) return answer;
   const { nextVerdict: _, ...stored } = answer;
   return stored;
 }
 
 /** Returns the part of each text around the first character that differs. */
-export function differences(texts: readonly string[]): readonly string[] {
+export function cutAroundDifference(texts: readonly string[]): readonly string[] {
   const [first = '', ...others] = texts;
   const at = [...first].findIndex((character, index) => others.some((other) => other[index] !== character));
   return texts.map((text) => text.slice(Math.max(0, at - 60), at + 100));

@@ -6,8 +6,20 @@ import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts
 import { atLeast, atMost, type Figure, never, reported } from '../figure.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { Load, payersInTurn, percentile, type Sample, slowestUsableMs } from '../traffic/load.ts';
-import { doubled, firstSuccess, lost, recordedDecisions, retryAll } from '../traffic/records.ts';
+import {
+  computePercentile,
+  computeSlowestWithoutStallsMs,
+  createPayerAsks,
+  Load,
+  type Sample,
+} from '../traffic/load.ts';
+import {
+  listDoubledOrders,
+  readDecisionsByOrder,
+  retryUntilAnswered,
+  selectLostVerdicts,
+  waitForFirstVerdict,
+} from '../traffic/records.ts';
 
 const KILLS = { full: 50, quick: 5 };
 const CONNECTIONS = 8;
@@ -55,7 +67,7 @@ interface KillRound {
  * Kills, restarts and checks the victim again and again. Returns the rounds, and the figures that are the same for
  * every victim.
  */
-export async function killAgainAndAgain(plan: KillPlan, { quick, report }: ScenarioRun) {
+export async function killRepeatedly(plan: KillPlan, { quick, report }: ScenarioRun) {
   const rounds: KillRound[] = [];
   while (rounds.length < KILLS[quick ? 'quick' : 'full']) {
     const done = await killRound(plan, rounds.length);
@@ -76,7 +88,7 @@ export async function killAgainAndAgain(plan: KillPlan, { quick, report }: Scena
 }
 
 /** Creates the figure of the acknowledged verdicts that were lost, for victims that must lose none. */
-export function requireNoneLost(rounds: readonly Pick<KillRound, 'lost'>[]): Figure {
+export function createNoneLostFigure(rounds: readonly Pick<KillRound, 'lost'>[]): Figure {
   return never('acknowledged verdicts lost', rounds.flatMap((round) => round.lost).length);
 }
 
@@ -88,7 +100,7 @@ async function killRound(plan: KillPlan, round: number): Promise<KillRound> {
     connections: CONNECTIONS,
     idempotent: true,
     timeoutMs: TIMEOUT_MS,
-    ask: payersInTurn(CLIENTS_A_ROUND, `round-${round}-`),
+    ask: createPayerAsks(CLIENTS_A_ROUND, `round-${round}-`),
   });
   const isLong = longLoad !== undefined && round % longLoad.everyNth === 0;
   await delay(isLong ? longLoad.ms : LOAD_MS * (0.5 + Math.random()));
@@ -98,7 +110,7 @@ async function killRound(plan: KillPlan, round: number): Promise<KillRound> {
   const samples = await load.stop();
   await victim.restart();
   const backAtMs = performance.now();
-  const recoveryMs = (await firstSuccess(service, `after-${round}`, RECOVERY_LIMIT_MS)) - backAtMs;
+  const recoveryMs = (await waitForFirstVerdict(service, `after-${round}`, RECOVERY_LIMIT_MS)) - backAtMs;
   return { samples, killedAtMs, recoveryMs, ...(await checkRecords(plan, samples)) };
 }
 
@@ -111,16 +123,16 @@ async function checkRecords(
   // Only the first refused requests were under way at the kill. Later requests found the victim gone.
   const refused = samples.filter(({ status }) => status !== 200).slice(0, retriedMax);
   const ordersOf = (some: readonly Sample[]) => some.map(({ orderRef }) => orderRef);
-  const before = await recordedDecisions(service, ordersOf([...acknowledged, ...refused]));
-  const retried = await retryAll(service, refused);
-  const after = await recordedDecisions(service, ordersOf(refused));
+  const before = await readDecisionsByOrder(service, ordersOf([...acknowledged, ...refused]));
+  const retried = await retryUntilAnswered(service, refused);
+  const after = await readDecisionsByOrder(service, ordersOf(refused));
   return {
     acknowledged,
     refused,
     refusedButTaken: refused.filter(({ orderRef }) => before.get(orderRef)?.length),
-    lost: lost(acknowledged, before),
-    lostOnRetry: lost(retried, after),
-    doubled: [...doubled(before), ...doubled(after)],
+    lost: selectLostVerdicts(acknowledged, before),
+    lostOnRetry: selectLostVerdicts(retried, after),
+    doubled: [...listDoubledOrders(before), ...listDoubledOrders(after)],
   };
 }
 
@@ -134,8 +146,8 @@ export const serviceKills: Scenario = {
   run: async (run) => {
     const service = await startServiceNode();
     const plan = { service, victim: service, ratePerSecond: null, samplesMax: SAMPLES_A_ROUND_MAX };
-    const { rounds, figures } = await killAgainAndAgain(plan, run);
-    return [...figures, requireNoneLost(rounds)];
+    const { rounds, figures } = await killRepeatedly(plan, run);
+    return [...figures, createNoneLostFigure(rounds)];
   },
 };
 
@@ -163,20 +175,20 @@ async function killRedis(run: ScenarioRun): Promise<readonly Figure[]> {
   watchStandstills();
   const redis = await startRedis(temporaryDirectory(), await freePort(), APPEND_ONLY);
   const service = await startServiceNode({ redisUrl: redis.url });
-  const { rounds, figures } = await killAgainAndAgain({ service, victim: redis, ...UNDER_REDIS }, run);
+  const { rounds, figures } = await killRepeatedly({ service, victim: redis, ...UNDER_REDIS }, run);
   const samples = rounds.flatMap((round) => round.samples);
   const others = samples.filter(({ status }) => status !== 200 && status !== 503);
   const lostAgesMs = rounds.flatMap((round) =>
     round.lost.map(({ answeredAtMs }) => round.killedAtMs - answeredAtMs),
   );
   const recoveriesMs = rounds.map(({ recoveryMs }) => recoveryMs);
-  const wholeMs = (percent: number) => Math.round(percentile(recoveriesMs, percent));
+  const wholeMs = (percent: number) => Math.round(computePercentile(recoveriesMs, percent));
   return [
     ...figures,
     reported('acknowledged verdicts lost', String(lostAgesMs.length)),
     atMost('age of the oldest lost one at the kill', Math.max(0, ...lostAgesMs), EVERYSEC_BOUND_MS, 'ms'),
     never('answers other than 200 and 503', others.length),
-    atMost('slowest answer', slowestUsableMs(samples, ANSWER_LIMIT_MS), ANSWER_LIMIT_MS, 'ms'),
+    atMost('slowest answer', computeSlowestWithoutStallsMs(samples, ANSWER_LIMIT_MS), ANSWER_LIMIT_MS, 'ms'),
     reported(
       'first verdict after Redis is back, median and slowest',
       `${wholeMs(50)} and ${wholeMs(100)} ms`,

@@ -6,7 +6,7 @@ import { until } from '../../../test/servers/until.ts';
 import { never } from '../figure.ts';
 import { startServiceNode } from '../processes/service-node.ts';
 import type { Scenario } from '../scenario.ts';
-import { killAgainAndAgain, requireNoneLost, SAMPLES_A_ROUND_MAX } from './kills.ts';
+import { createNoneLostFigure, killRepeatedly, SAMPLES_A_ROUND_MAX } from './kills.ts';
 
 const END_LIMIT_MS = 10_000;
 
@@ -40,7 +40,7 @@ export const refusedSyncs: Scenario = {
       },
     };
     const plan = { service, victim, ratePerSecond: null, samplesMax: SAMPLES_A_ROUND_MAX };
-    const { rounds, figures } = await killAgainAndAgain(plan, run);
+    const { rounds, figures } = await killRepeatedly(plan, run);
     const late = rounds.flatMap(({ samples }, round) =>
       samples.filter(
         ({ status, sentAtMs }) => status === 200 && sentAtMs > (refusedAtMs[round] ?? Number.NaN),
@@ -48,7 +48,7 @@ export const refusedSyncs: Scenario = {
     );
     return [
       ...figures,
-      requireNoneLost(rounds),
+      createNoneLostFigure(rounds),
       never('answers of 200 to requests after the refusal', late.length),
       never('refusals after which the service kept running', survived),
     ];

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { PLATFORM_SILENCE } from '#decision/payer/silence.ts';
+import { PLATFORM_SILENCE_LIMITS } from '#decision/payer/platform-silence.ts';
 import { call } from '../../../test/service/http-call.ts';
 import { atLeast, atMost, never } from '../figure.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
@@ -9,8 +9,8 @@ import type { Scenario } from '../scenario.ts';
  * The number of orders that are reported, which is a little higher than the number from which the usual pace is
  * known. As many again are not reported.
  */
-const ORDERS = PLATFORM_SILENCE.ordersMin + 10;
-const SILENT_SECONDS = (PLATFORM_SILENCE.times * PLATFORM_SILENCE.finestMs) / 1000;
+const ORDERS = PLATFORM_SILENCE_LIMITS.ordersMin + 10;
+const SILENT_SECONDS = (PLATFORM_SILENCE_LIMITS.times * PLATFORM_SILENCE_LIMITS.finestMs) / 1000;
 /** Nodes share once a minute what they saw. */
 const NOTICED_SECONDS_MAX = SILENT_SECONDS + 65;
 const GIVE_UP_MS = 300_000;

@@ -1,16 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import { until } from '../../../test/servers/until.ts';
-import { countsText, type Figure, never, reported } from '../figure.ts';
-import { portOf, startHaproxy } from '../processes/haproxy.ts';
+import { type Figure, formatCounts, never, reported } from '../figure.ts';
+import { getPort, startHaproxy } from '../processes/haproxy.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { failed, Load, latencyPercentile, payersInTurn } from '../traffic/load.ts';
-import { doubled, firstSuccess, lost, recordedDecisions } from '../traffic/records.ts';
+import { computeLatencyPercentile, createPayerAsks, Load, selectFailed } from '../traffic/load.ts';
+import {
+  listDoubledOrders,
+  readDecisionsByOrder,
+  selectLostVerdicts,
+  waitForFirstVerdict,
+} from '../traffic/records.ts';
 
 const RESTARTS = 10;
 const QUICK_RESTARTS = 2;
-const LOAD = { ratePerSecond: 100, connections: 16, ask: payersInTurn(500) };
+const LOAD = { ratePerSecond: 100, connections: 16, ask: createPayerAsks(500) };
 /** The load goes on between two restarts, so that each restart meets warm connections. */
 const PAUSE_MS = 1000;
 const START_LIMIT_MS = 20_000;
@@ -34,10 +39,10 @@ async function restartInTurn(nodes: readonly ServiceNode[], run: ScenarioRun): P
   const [first] = nodes;
   if (first === undefined) throw new Error('there is no node');
   const { url: callerUrl } = await startHaproxy(
-    nodes.map(({ callerUrl, platformUrl }) => [portOf(callerUrl), portOf(platformUrl)]),
+    nodes.map(({ callerUrl, platformUrl }) => [getPort(callerUrl), getPort(platformUrl)]),
   );
   const target = { ...first, callerUrl };
-  await firstSuccess(target, 'begin', START_LIMIT_MS);
+  await waitForFirstVerdict(target, 'begin', START_LIMIT_MS);
   const load = new Load({ target, ...LOAD });
   await delay(PAUSE_MS);
   const restarts = run.quick ? QUICK_RESTARTS : RESTARTS;
@@ -48,20 +53,20 @@ async function restartInTurn(nodes: readonly ServiceNode[], run: ScenarioRun): P
       await until('the node is ready', () => node.isReady());
       await delay(PAUSE_MS);
     }
-    run.report(`round ${round} of ${restarts}: ${failed(load.samples).length} requests failed so far`);
+    run.report(`round ${round} of ${restarts}: ${selectFailed(load.samples).length} requests failed so far`);
   }
   const samples = await load.stop();
-  const recorded = await recordedDecisions(
+  const recorded = await readDecisionsByOrder(
     first,
     samples.map(({ orderRef }) => orderRef),
   );
-  const failures = failed(samples).map(({ refusal, status }) => refusal ?? status ?? 'no answer');
+  const failures = selectFailed(samples).map(({ refusal, status }) => refusal ?? status ?? 'no answer');
   return [
     never(`failed requests, of ${samples.length} in ${restarts * nodes.length} restarts`, failures.length),
-    never('acknowledged verdicts lost', lost(samples, recorded).length),
-    never('orders decided twice', doubled(recorded).length),
-    ...(failures.length === 0 ? [] : [reported('kinds of failures', countsText(failures))]),
-    reported('p99 during the restarts', `${latencyPercentile(samples, 99).toFixed(1)} ms`),
-    reported('slowest answer', `${latencyPercentile(samples, 100).toFixed(0)} ms`),
+    never('acknowledged verdicts lost', selectLostVerdicts(samples, recorded).length),
+    never('orders decided twice', listDoubledOrders(recorded).length),
+    ...(failures.length === 0 ? [] : [reported('kinds of failures', formatCounts(failures))]),
+    reported('p99 during the restarts', `${computeLatencyPercentile(samples, 99).toFixed(1)} ms`),
+    reported('slowest answer', `${computeLatencyPercentile(samples, 100).toFixed(0)} ms`),
   ];
 }

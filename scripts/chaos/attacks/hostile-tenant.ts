@@ -4,14 +4,14 @@ import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts
 import { until } from '../../../test/servers/until.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
 import { Tenant } from '../../../test/service/tenant.ts';
-import { startMeasured } from '../../bench/measured-process.ts';
-import { atLeast, countsText, type Figure, never, of, reported } from '../figure.ts';
-import { sameOnEachStore } from '../processes/each-store.ts';
-import { type NodeSettings, type ServiceNode, startServiceNode } from '../processes/service-node.ts';
+import { startMeasuredProcess } from '../../bench/measured-process.ts';
+import { atLeast, type Figure, formatCounts, never, prefixFigures, reported } from '../figure.ts';
+import { runSameOnEachStore } from '../processes/each-store.ts';
+import { type ServiceNode, type ServiceNodeSettings, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { fill } from '../traffic/load.ts';
-import type { Target } from '../traffic/requests.ts';
-import { p99Figures, takeTurns, turnFigures } from '../traffic/taking-turns.ts';
+import { askManyVerdicts } from '../traffic/load.ts';
+import type { ServiceAccess } from '../traffic/requests.ts';
+import { createP99Figures, createTurnFigures, runWindowsInTurn } from '../traffic/taking-turns.ts';
 
 const STORMER = 'scripts/chaos/processes/stormer.ts';
 /**
@@ -48,18 +48,18 @@ export const hostileTenant: Scenario = {
   limitSeconds: 2_400,
   run: async (run) => [
     ...(await runStormOnControl(run)),
-    ...(await sameOnEachStore(run, (store, place) => runStormsBeside(store, place, run))),
+    ...(await runSameOnEachStore(run, (store, place) => runStormsBeside(store, place, run))),
   ],
 };
 
 async function runStormOnControl(run: ScenarioRun): Promise<readonly Figure[]> {
-  const bare = await startMeasured(CONTROL);
+  const bare = await startMeasuredProcess(CONTROL);
   const target = { callerUrl: bare.url, platformUrl: bare.url, key: 'none' };
   try {
     const what = 'a storm of verdicts';
     const begin = () => beginStorm('verdicts', target, target.key);
-    const rounds = await takeTurns('bare server', target, { what, begin, settleMs: SETTLE_MS }, run);
-    return of('bare server', p99Figures(what, rounds));
+    const rounds = await runWindowsInTurn('bare server', target, { what, begin, settleMs: SETTLE_MS }, run);
+    return prefixFigures('bare server', createP99Figures(what, rounds));
   } finally {
     await bare.stop();
   }
@@ -67,7 +67,7 @@ async function runStormOnControl(run: ScenarioRun): Promise<readonly Figure[]> {
 
 async function runStormsBeside(
   store: string,
-  place: Pick<NodeSettings, 'redisUrl'>,
+  place: Pick<ServiceNodeSettings, 'redisUrl'>,
   run: ScenarioRun,
 ): Promise<readonly Figure[]> {
   const dataDir = temporaryDirectory();
@@ -75,7 +75,7 @@ async function runStormsBeside(
   // The log says why a verdict was refused.
   const env = { RATE_LIMIT_PER_SECOND: '20', TRUSTED_PROXIES: '1', LOG_LEVEL: 'warn' };
   const service = await startServiceNode({ dataDir, ...place, env });
-  await fill({ ...service, key }, DECISIONS[run.quick ? 'quick' : 'full']);
+  await askManyVerdicts({ ...service, key }, DECISIONS[run.quick ? 'quick' : 'full']);
   await delay(SHIPPED_MS);
   const figures: Figure[] = [];
   for (const storm of STORMS) {
@@ -95,7 +95,7 @@ async function runStormsBeside(
         return met;
       };
     };
-    const rounds = await takeTurns(store, service, { what, begin, settleMs: SETTLE_MS }, run);
+    const rounds = await runWindowsInTurn(store, service, { what, begin, settleMs: SETTLE_MS }, run);
     const statuses = rounds.flatMap(({ result }) => result);
     const worked = statuses.filter((status) => WORKED.has(status)).length;
     const refused = (await Promise.all(neighbours)).filter((status) => status !== 200);
@@ -105,8 +105,8 @@ async function runStormsBeside(
         refused.length,
       ),
       atLeast(`requests of ${what} that were answered or refused as too many`, worked, 1),
-      reported(`statuses of ${what}`, countsText(statuses)),
-      ...turnFigures(what, rounds, 1.5, service.log()),
+      reported(`statuses of ${what}`, formatCounts(statuses)),
+      ...createTurnFigures(what, rounds, 1.5, service.log()),
     );
   }
   await service.kill();
@@ -135,7 +135,7 @@ async function askSame(storm: (typeof STORMS)[number], shop: Tenant, n: number):
 /** Begins a storm. Returns a function that ends it and returns the statuses of all answers. */
 async function beginStorm(
   storm: (typeof STORMS)[number],
-  { callerUrl, platformUrl }: Target,
+  { callerUrl, platformUrl }: ServiceAccess,
   key: string,
 ): Promise<() => Promise<readonly string[]>> {
   const stormer = startNode([STORMER, storm, callerUrl, platformUrl], {

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { atLeast, atMost, type Figure, of, reported } from '../figure.ts';
-import { sameOnEachStore } from '../processes/each-store.ts';
+import { atLeast, atMost, type Figure, prefixFigures, reported } from '../figure.ts';
+import { runSameOnEachStore } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { Load, latencyPercentile, payersInTurn } from '../traffic/load.ts';
+import { computeLatencyPercentile, createPayerAsks, Load } from '../traffic/load.ts';
 
 const TIMES = [2, 5, 10] as const;
 /**
@@ -24,7 +24,7 @@ export const overload: Scenario = {
   does: 'Lets callers ask without a pause: 2, 5 and 10 times as many as give the highest throughput, on SQLite and on Redis. Goodput, latency and memory must hold, and all must be normal again after 5 s.',
   limitSeconds: 540,
   run: (run) =>
-    sameOnEachStore(run, async (store, place) => runOverload(store, await startServiceNode(place), run)),
+    runSameOnEachStore(run, async (store, place) => runOverload(store, await startServiceNode(place), run)),
 };
 
 /** The result of a load after it had settled. */
@@ -67,7 +67,10 @@ async function runOverload(
     const after = await load(`peak-after-${times}-times`, 1);
     const above = atMost('memory above the peak load', over.memoryMib - memoryMib, 50, 'MiB');
     figures.push(
-      ...of(`${times} x callers`, [...overFigures({ over, normal, peaks: [before, after] }), above]),
+      ...prefixFigures(`${times} x callers`, [
+        ...createOverloadFigures({ over, normal, peaks: [before, after] }),
+        above,
+      ]),
     );
     before = after;
   }
@@ -80,7 +83,7 @@ async function measure(
   loadMs: number,
   prefix: string,
 ): Promise<Measured> {
-  const ask = payersInTurn(CLIENTS, prefix);
+  const ask = createPayerAsks(CLIENTS, prefix);
   const load = new Load({ target: service, connections, ratePerSecond: null, ask });
   await delay(SETTLE_MS);
   const fromMs = performance.now();
@@ -91,14 +94,14 @@ async function measure(
     ({ status, answeredAtMs }) => status === 200 && answeredAtMs >= fromMs && answeredAtMs < untilMs,
   );
   const verdictsASecond = (1000 * given.length) / (untilMs - fromMs);
-  return { verdictsASecond, p99Ms: latencyPercentile(given, 99), memoryMib };
+  return { verdictsASecond, p99Ms: computeLatencyPercentile(given, 99), memoryMib };
 }
 
 /**
  * Returns the figures of an overload. They are shares of the mean of the peak loads right before and after it,
  * because the machine may have other work.
  */
-export function overFigures({ over, normal, peaks }: Overload): readonly Figure[] {
+export function createOverloadFigures({ over, normal, peaks }: Overload): readonly Figure[] {
   const percentOfPeak = (measured: Measured, what: keyof Measured) =>
     Math.round((200 * measured[what]) / (peaks[0][what] + peaks[1][what]));
   const inTurn = [peaks[0], over, peaks[1]];

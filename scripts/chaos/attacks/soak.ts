@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { atMost, type Figure, never, reported } from '../figure.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { failed, Load, latencyPercentile, percentile } from '../traffic/load.ts';
+import { computeLatencyPercentile, computePercentile, Load, selectFailed } from '../traffic/load.ts';
 
 const SOAK_SECONDS = { full: 600, quick: 60 };
 /** The load is run in this many parts, so that the load generator itself needs little memory. */
@@ -17,7 +17,7 @@ const HANDLES_MORE_MAX = 5;
 const MIB = 1024 * 1024;
 
 /** The service's own gauges at one time. */
-interface Look {
+interface GaugeReadings {
   readonly heapMib: number;
   readonly handles: number;
 }
@@ -39,7 +39,7 @@ async function soakAtHalfLoad(
   const perSecond = Math.max(1, Math.floor(full.length / (CAPACITY_MS / 1000) / 2));
   const seconds = SOAK_SECONDS[quick ? 'quick' : 'full'];
   report(`runs ${seconds} s at ${perSecond} verdicts a second, which is half of what this machine can do`);
-  const looks: Look[] = [];
+  const looks: GaugeReadings[] = [];
   const latenciesMs: number[] = [];
   let asked = full.length;
   let failures = 0;
@@ -47,18 +47,18 @@ async function soakAtHalfLoad(
     const load = startLoad(service, perSecond, asked);
     await delay((seconds / LOOKS) * 1000);
     const answer = await fetch(`${service.platformUrl}/metrics`, { headers: { Connection: 'close' } });
-    looks.push(lookOf(await answer.text()));
+    looks.push(parseGauges(await answer.text()));
     const samples = await load.stop();
     asked += samples.length + load.skipped;
-    failures += failed(samples).length;
-    latenciesMs.push(latencyPercentile(samples, 99));
+    failures += selectFailed(samples).length;
+    latenciesMs.push(computeLatencyPercentile(samples, 99));
     if (look % 10 === 0) report(`look ${look} of ${LOOKS}: ${JSON.stringify(looks.at(-1))}`);
   }
   return [
     reported('half load', `${perSecond}/s for ${seconds} s on SQLite`),
-    ...flatness(looks),
+    ...createSoakFigures(looks),
     never('requests without a 200', failures),
-    reported('median of the p99s of all looks', `${percentile(latenciesMs, 50).toFixed(1)} ms`),
+    reported('median of the p99s of all looks', `${computePercentile(latenciesMs, 50).toFixed(1)} ms`),
   ];
 }
 
@@ -66,14 +66,14 @@ async function soakAtHalfLoad(
  * Compares late readings with early ones: the lowest heap, which is the heap after a garbage collection, and the
  * median number of handles.
  */
-export function flatness(looks: readonly Look[]): readonly Figure[] {
+export function createSoakFigures(looks: readonly GaugeReadings[]): readonly Figure[] {
   const warm = looks.slice(Math.floor(looks.length * WARM_UP_SHARE));
   const third = Math.floor(warm.length / 3);
   const [early, late] = [warm.slice(0, third), warm.slice(-third)];
-  const floor = (some: readonly Look[]) => Math.min(...some.map(({ heapMib }) => heapMib));
-  const handles = (some: readonly Look[]) => {
+  const floor = (some: readonly GaugeReadings[]) => Math.min(...some.map(({ heapMib }) => heapMib));
+  const handles = (some: readonly GaugeReadings[]) => {
     const counts = some.map((look) => look.handles);
-    return percentile(counts, 50);
+    return computePercentile(counts, 50);
   };
   const compared = 'growth from the first to the last third';
   return [
@@ -96,7 +96,7 @@ function startLoad(target: ServiceNode, ratePerSecond: number | null, from: numb
 }
 
 /** Reads Node's default gauges from the text of the metrics. A missing gauge is NaN. */
-export function lookOf(metrics: string): Look {
+export function parseGauges(metrics: string): GaugeReadings {
   const gauge = (name: string) =>
     Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1] ?? Number.NaN);
   return {

@@ -13,8 +13,8 @@ import { type S3Server, s3Environment, s3Place, startS3 } from '../../../test/se
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
 import type { Tenant } from '../../../test/service/tenant.ts';
-import type { Target } from '../traffic/requests.ts';
-import { portOf, startHaproxy } from './haproxy.ts';
+import type { ServiceAccess } from '../traffic/requests.ts';
+import { getPort, startHaproxy } from './haproxy.ts';
 import { type ServiceNode, startServiceNode } from './service-node.ts';
 
 /** A way in which a part of the fleet fails. `begin` causes the failure, and `end` ends it. */
@@ -29,7 +29,7 @@ export interface Fault {
 export interface Fleet {
   readonly nodes: readonly ServiceNode[];
   /** The addresses and the key with which the fleet is reached through the packaged HAProxy. */
-  readonly target: Target;
+  readonly target: ServiceAccess;
   readonly s3: S3Server;
   readonly store: Store;
   readonly hasReplicas: boolean;
@@ -73,7 +73,7 @@ export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
     nodes.push(node);
     s3Proxies.push(wayToS3);
     entryProxies.push(
-      await Promise.all([node.callerUrl, node.platformUrl].map((url) => startCutOffProxy(portOf(url)))),
+      await Promise.all([node.callerUrl, node.platformUrl].map((url) => startCutOffProxy(getPort(url)))),
     );
   }
   const [node] = nodes;
@@ -105,7 +105,7 @@ export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
  * Waits until everything is archived, and copies the archive into a folder directly from S3, not through the proxies.
  * Returns the state of the archive.
  */
-export async function shippedBackup({ s3, store }: Fleet, folder: string): Promise<ArchiveState> {
+export async function backUpWhenShipped({ s3, store }: Fleet, folder: string): Promise<ArchiveState> {
   const place = { archiveDir: temporaryDirectory(), archiveS3: s3Place(s3.port, PREFIX) };
   const archive = openArchive(place, store.registers);
   const isShipped = async () => {

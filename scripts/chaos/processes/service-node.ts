@@ -38,7 +38,7 @@ export interface ServiceNode {
   restart(): Promise<void>;
 }
 
-export interface NodeSettings {
+export interface ServiceNodeSettings {
   /** The Redis to use. Absent means SQLite. */
   readonly redisUrl?: string;
   /** The data folder. Absent means a temporary one. */
@@ -50,7 +50,7 @@ export interface NodeSettings {
 }
 
 /** Starts the service on free ports of 127.0.0.1 and waits until it is up. */
-export async function startServiceNode(given: NodeSettings = {}): Promise<ServiceNode> {
+export async function startServiceNode(given: ServiceNodeSettings = {}): Promise<ServiceNode> {
   const { redisUrl, env, dataDir = temporaryDirectory() } = given;
   const port = await freePort();
   const platformPort = await freePort();

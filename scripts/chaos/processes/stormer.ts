@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Tenant } from '../../../test/service/tenant.ts';
-import { heavyRules } from '../traffic/heavy-rules.ts';
-import { Load, payersInTurn } from '../traffic/load.ts';
+import { formatHeavyRules } from '../traffic/heavy-rules.ts';
+import { createPayerAsks, Load } from '../traffic/load.ts';
 
 /**
  * This program is the hostile tenant, in a process of its own so that reading megabytes of answers delays no sample.
@@ -38,7 +38,7 @@ async function stormVerdicts(): Promise<void> {
     target: { callerUrl, platformUrl, key },
     connections: CONNECTIONS,
     ratePerSecond: null,
-    ask: payersInTurn(PAYERS, 'storm-', 1),
+    ask: createPayerAsks(PAYERS, 'storm-', 1),
   });
   for (let told = 0; ; ) {
     await delay(TELL_MS);
@@ -65,7 +65,7 @@ const askLists: Ask = (n) => {
  * second.
  */
 function createDraftAsk(texts: Readonly<Record<string, string>>): Ask {
-  const verdicts = (texts['verdicts.yaml'] ?? '').replace('rules:\n', heavyRules(DRAFT_RULES));
+  const verdicts = (texts['verdicts.yaml'] ?? '').replace('rules:\n', formatHeavyRules(DRAFT_RULES));
   return (n) => {
     const version = `p2.v${100 + n}`;
     const ruleset = (texts['ruleset.yaml'] ?? '').replace(VERSION, version);

@@ -7,11 +7,11 @@ import { toDecision } from '#history/archive/tables.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 
 /** Reads every row of `decisions` in the archive, or copy of one, in this folder. */
-export async function archivedDecisions(archiveDir: string): Promise<readonly Decision[]> {
+export async function readArchivedDecisions(archiveDir: string): Promise<readonly Decision[]> {
   const archive = new Archive(archiveDir);
   const duck = await QueryEngine.open({ threads: 1, memoryMiB: 512, temporaryFolder: temporaryDirectory() });
   const clientKeys = new ClientKeys(readRequiredSalt(archiveDir));
-  const source = archive.source(archive.segments(archive.read(), { table: 'decisions' }));
+  const source = archive.createRowsSql(archive.listSegments(archive.read(), { table: 'decisions' }));
   const rows = await duck.rows(`SELECT * FROM ${source}`);
   duck.close();
   return rows.map((row) => toDecision(row, clientKeys));

@@ -2,7 +2,7 @@
  * Creates the YAML text of `rules:` with `count` verdict rules. Any two of these rules can match first, so that every
  * pair has to be checked.
  */
-export function heavyRules(count: number): string {
+export function formatHeavyRules(count: number): string {
   const rules = Array.from(
     { length: count },
     (_, index) => `  - name: heavy-${index}

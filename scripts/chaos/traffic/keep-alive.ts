@@ -79,7 +79,7 @@ export class KeepAliveConnection {
 
   #receive(chunk: Buffer): void {
     this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
-    const answer = readAnswer(this.#received);
+    const answer = parseAnswer(this.#received);
     if (answer === null) return;
     this.#received = Buffer.alloc(0);
     if (answer.headers.get('connection') === 'close') this.#forget();
@@ -105,7 +105,7 @@ export class KeepAliveConnection {
  * Parses an answer. Returns null until it is complete. Every answer of the service to a POST or GET has a
  * Content-Length.
  */
-export function readAnswer(received: Buffer): RawAnswer | null {
+export function parseAnswer(received: Buffer): RawAnswer | null {
   const headEnd = received.indexOf(END_OF_HEAD);
   if (headEnd === -1) return null;
   const [statusLine = '', ...lines] = received.toString('latin1', 0, headEnd).split('\r\n');

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { stoodStillMs } from '../../../test/servers/standstill.ts';
 import { type Exchange, KeepAliveConnection } from './keep-alive.ts';
-import { type Ask, type Target, verdictRequest } from './requests.ts';
+import { formatVerdictRequest, type LoadRequest, type ServiceAccess } from './requests.ts';
 
 /** The result of one request. Times are in ms of `performance.now()`. */
-export interface Sample extends Ask {
+export interface Sample extends LoadRequest {
   readonly sentAtMs: number;
   readonly answeredAtMs: number;
   /** The status. Null means unknown, because the connection broke or the generator gave up. */
@@ -15,7 +15,7 @@ export interface Sample extends Ask {
 }
 
 interface LoadSettings {
-  readonly target: Target;
+  readonly target: ServiceAccess;
   readonly connections: number;
   /**
    * The rate at which requests are due, however fast they are answered. Null means that a connection sends its next
@@ -27,7 +27,7 @@ interface LoadSettings {
   /** The longest wait for an answer, in ms. 10 s by default. */
   readonly timeoutMs?: number;
   /** Returns the n-th request, counted from 0. */
-  readonly ask: (n: number) => Ask;
+  readonly ask: (n: number) => LoadRequest;
   /** The largest number of samples, which bounds the memory. The load sends no more requests after that. */
   readonly samplesMax?: number;
 }
@@ -96,10 +96,10 @@ export class Load {
     }
   }
 
-  async #send(connection: KeepAliveConnection, ask: Ask): Promise<void> {
+  async #send(connection: KeepAliveConnection, ask: LoadRequest): Promise<void> {
     const { target, idempotent = false, timeoutMs = TIMEOUT_MS } = this.#settings;
     const sentAtMs = performance.now();
-    const exchange = await connection.ask(verdictRequest(target, ask, idempotent), timeoutMs);
+    const exchange = await connection.ask(formatVerdictRequest(target, ask, idempotent), timeoutMs);
     if (exchange === 'not sent') await delay(RECONNECT_MS);
     else this.samples.push(createSample(ask, sentAtMs, exchange));
     this.#idle.push(connection);
@@ -108,19 +108,19 @@ export class Load {
 }
 
 /** Asks for one verdict on a given connection. */
-export async function askOnce(
+export async function askForVerdict(
   connection: KeepAliveConnection,
-  target: Target,
-  ask: Ask,
+  target: ServiceAccess,
+  ask: LoadRequest,
   idempotent: boolean,
   timeoutMs: number,
 ): Promise<Sample> {
   const sentAtMs = performance.now();
-  const exchange = await connection.ask(verdictRequest(target, ask, idempotent), timeoutMs);
+  const exchange = await connection.ask(formatVerdictRequest(target, ask, idempotent), timeoutMs);
   return createSample(ask, sentAtMs, exchange);
 }
 
-function createSample(ask: Ask, sentAtMs: number, exchange: Exchange): Sample {
+function createSample(ask: LoadRequest, sentAtMs: number, exchange: Exchange): Sample {
   const answered = typeof exchange === 'string' ? null : exchange;
   return {
     ...ask,
@@ -145,7 +145,7 @@ const ADDRESSES = 500;
  * Returns a function that creates the n-th request. The payers ask in turn, each time for a new order, from 500
  * addresses of a network.
  */
-export function payersInTurn(payers: number, prefix = '', network = 0): (n: number) => Ask {
+export function createPayerAsks(payers: number, prefix = '', network = 0): (n: number) => LoadRequest {
   return (n) => ({
     clientIdKey: `${prefix}payer-${n % payers}`,
     orderRef: `${prefix}order-${n}`,
@@ -154,25 +154,25 @@ export function payersInTurn(payers: number, prefix = '', network = 0): (n: numb
 }
 
 /** Returns the requests without an answer of 200. */
-export function failed(samples: readonly Sample[]): readonly Sample[] {
+export function selectFailed(samples: readonly Sample[]): readonly Sample[] {
   return samples.filter(({ status }) => status !== 200);
 }
 
 /** Returns the value below which `percent` of the values are. NaN without values. */
-export function percentile(values: readonly number[], percent: number): number {
+export function computePercentile(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
 }
 
 /** Returns a percentile of the durations of requests, in ms. NaN without requests. */
-export function latencyPercentile(samples: readonly Sample[], percent: number): number {
-  return percentile(
+export function computeLatencyPercentile(samples: readonly Sample[], percent: number): number {
+  return computePercentile(
     samples.map(({ sentAtMs, answeredAtMs }) => answeredAtMs - sentAtMs),
     percent,
   );
 }
 
-const LIGHT_LOAD = { ratePerSecond: 100, connections: 16, ask: payersInTurn(500) };
+const LIGHT_LOAD = { ratePerSecond: 100, connections: 16, ask: createPayerAsks(500) };
 
 /** The verdicts during some work, and the result of the work. */
 interface During<T> {
@@ -181,17 +181,17 @@ interface During<T> {
 }
 
 /** Keeps a light load on a node, 100 verdicts a second, until the work is done. */
-export async function loadDuring<T>(target: Target, work: () => Promise<T>): Promise<During<T>> {
+export async function runUnderLoad<T>(target: ServiceAccess, work: () => Promise<T>): Promise<During<T>> {
   const load = new Load({ target, ...LIGHT_LOAD });
   const result = await work();
   return { samples: await load.stop(), result };
 }
 
-const FILLING_LOAD = { ratePerSecond: null, connections: 32, ask: payersInTurn(50) };
+const FILLING_LOAD = { ratePerSecond: null, connections: 32, ask: createPayerAsks(50) };
 const LOOK_MS = 50;
 
 /** Asks for `count` verdicts as fast as the service answers. */
-export async function fill(target: Target, count: number): Promise<readonly Sample[]> {
+export async function askManyVerdicts(target: ServiceAccess, count: number): Promise<readonly Sample[]> {
   const load = new Load({ target, ...FILLING_LOAD, samplesMax: count });
   while (load.samples.length < count) await delay(LOOK_MS);
   return load.stop();
@@ -201,7 +201,7 @@ export async function fill(target: Target, count: number): Promise<readonly Samp
  * Returns the duration of the slowest answer in ms. From an answer that took longer than the limit, the time in which
  * this machine stalled is subtracted. `watchStandstills` must have been called before.
  */
-export function slowestUsableMs(
+export function computeSlowestWithoutStallsMs(
   samples: readonly Pick<Sample, 'sentAtMs' | 'answeredAtMs'>[],
   limitMs: number,
 ): number {

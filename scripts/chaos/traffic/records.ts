@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Decision } from '#decision/decision.ts';
 import { KeepAliveConnection } from './keep-alive.ts';
-import { askOnce, type Sample } from './load.ts';
-import type { Ask, Target } from './requests.ts';
+import { askForVerdict, type Sample } from './load.ts';
+import type { LoadRequest, ServiceAccess } from './requests.ts';
 
 const CONNECTIONS = 4;
 const LOOKUP_TIMEOUT_MS = 5_000;
@@ -10,10 +10,13 @@ const LOOKUP_TRIES = 50;
 const PAUSE_MS = 50;
 
 /** The recorded decisions by order. */
-export type Recorded = ReadonlyMap<string, readonly Decision[]>;
+export type DecisionsByOrder = ReadonlyMap<string, readonly Decision[]>;
 
 /** Reads the recorded decisions of these orders. Throws if they cannot be read. */
-export async function recordedDecisions(target: Target, orderRefs: readonly string[]): Promise<Recorded> {
+export async function readDecisionsByOrder(
+  target: ServiceAccess,
+  orderRefs: readonly string[],
+): Promise<DecisionsByOrder> {
   const recorded = new Map<string, readonly Decision[]>();
   const left = [...orderRefs];
   await Promise.all(
@@ -29,7 +32,7 @@ export async function recordedDecisions(target: Target, orderRefs: readonly stri
 
 async function readDecisions(
   connection: KeepAliveConnection,
-  { platformUrl, key }: Target,
+  { platformUrl, key }: ServiceAccess,
   orderRef: string,
 ): Promise<readonly Decision[]> {
   const request = [
@@ -51,7 +54,10 @@ async function readDecisions(
 }
 
 /** Returns the acknowledged verdicts that are not recorded. */
-export function lost(samples: readonly Sample[], recorded: Recorded): readonly Sample[] {
+export function selectLostVerdicts(
+  samples: readonly Sample[],
+  recorded: DecisionsByOrder,
+): readonly Sample[] {
   return samples.filter(
     ({ status, orderRef, decisionId }) =>
       status === 200 && !recorded.get(orderRef)?.some((decision) => decision.decisionId === decisionId),
@@ -59,12 +65,15 @@ export function lost(samples: readonly Sample[], recorded: Recorded): readonly S
 }
 
 /** Returns the orders with more than one decision. */
-export function doubled(recorded: Recorded): readonly string[] {
+export function listDoubledOrders(recorded: DecisionsByOrder): readonly string[] {
   return [...recorded].filter(([, decisions]) => decisions.length > 1).map(([orderRef]) => orderRef);
 }
 
 /** Repeats each request under its Idempotency-Key until a verdict is given. Throws if none is given. */
-export async function retryAll(target: Target, asks: readonly Ask[]): Promise<readonly Sample[]> {
+export async function retryUntilAnswered(
+  target: ServiceAccess,
+  asks: readonly LoadRequest[],
+): Promise<readonly Sample[]> {
   const connection = new KeepAliveConnection(target.callerUrl);
   const answered: Sample[] = [];
   for (const ask of asks) {
@@ -77,9 +86,13 @@ export async function retryAll(target: Target, asks: readonly Ask[]): Promise<re
   return answered;
 }
 
-async function retryOnce(connection: KeepAliveConnection, target: Target, ask: Ask): Promise<Sample | null> {
+async function retryOnce(
+  connection: KeepAliveConnection,
+  target: ServiceAccess,
+  ask: LoadRequest,
+): Promise<Sample | null> {
   for (let tries = 0; tries < LOOKUP_TRIES; tries++) {
-    const sample = await askOnce(connection, target, ask, true, LOOKUP_TIMEOUT_MS);
+    const sample = await askForVerdict(connection, target, ask, true, LOOKUP_TIMEOUT_MS);
     if (sample.status === 200) return sample;
     await delay(PAUSE_MS);
   }
@@ -87,12 +100,16 @@ async function retryOnce(connection: KeepAliveConnection, target: Target, ask: A
 }
 
 /** Asks until a verdict is given. Returns the time of that answer in ms of `performance.now()`. */
-export async function firstSuccess(target: Target, name: string, limitMs: number): Promise<number> {
+export async function waitForFirstVerdict(
+  target: ServiceAccess,
+  name: string,
+  limitMs: number,
+): Promise<number> {
   const connection = new KeepAliveConnection(target.callerUrl);
   const giveUpAtMs = performance.now() + limitMs;
   for (let n = 0; performance.now() < giveUpAtMs; n++) {
     const ask = { clientIdKey: `${name}-${n}`, orderRef: `${name}-order-${n}` };
-    const { status, answeredAtMs } = await askOnce(connection, target, ask, false, limitMs);
+    const { status, answeredAtMs } = await askForVerdict(connection, target, ask, false, limitMs);
     if (status === 200) {
       connection.close();
       return answeredAtMs;

@@ -2,7 +2,7 @@ import { verdictBody } from '../../../test/service/request-bodies.ts';
 import type { ServiceNode } from '../processes/service-node.ts';
 
 /** A verdict to ask for. */
-export interface Ask {
+export interface LoadRequest {
   readonly clientIdKey: string;
   /** The order's reference, which is also the request id and, in a load that retries, the Idempotency-Key. */
   readonly orderRef: string;
@@ -11,12 +11,12 @@ export interface Ask {
 }
 
 /** The addresses for requests, and the access key. */
-export type Target = Pick<ServiceNode, 'callerUrl' | 'platformUrl' | 'key'>;
+export type ServiceAccess = Pick<ServiceNode, 'callerUrl' | 'platformUrl' | 'key'>;
 
 /** Formats the request for a verdict (interface, section 2.3). The orderRef is also the request id. */
-export function verdictRequest(
-  { callerUrl, key }: Target,
-  { clientIdKey, orderRef, address }: Ask,
+export function formatVerdictRequest(
+  { callerUrl, key }: ServiceAccess,
+  { clientIdKey, orderRef, address }: LoadRequest,
   idempotent: boolean,
 ): string {
   const body = JSON.stringify(verdictBody({ clientIdKey, orderRef }));

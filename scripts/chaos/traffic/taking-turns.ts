@@ -1,8 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { atMost, countsOf, type Figure, never, reported } from '../figure.ts';
+import { atMost, countEach, type Figure, never, reported } from '../figure.ts';
 import type { ScenarioRun } from '../scenario.ts';
-import { failed, latencyPercentile, loadDuring, percentile, type Sample } from './load.ts';
-import type { Target } from './requests.ts';
+import {
+  computeLatencyPercentile,
+  computePercentile,
+  runUnderLoad,
+  type Sample,
+  selectFailed,
+} from './load.ts';
+import type { ServiceAccess } from './requests.ts';
 
 /** The number of rounds is odd, so that the median is the value of one round. */
 const ROUNDS = { full: 7, quick: 5 } as const;
@@ -21,7 +27,7 @@ export interface WorkBeside<T> {
 }
 
 /** The samples of a window without the work, those of a window beside the work, and the result of the work. */
-export interface Round<T> {
+export interface TurnRound<T> {
   readonly alone: readonly Sample[];
   readonly beside: readonly Sample[];
   readonly result: T;
@@ -31,24 +37,26 @@ export interface Round<T> {
  * Measures in windows of time, alternately without and beside the work. A machine that becomes busier then affects
  * both kinds of windows.
  */
-export async function takeTurns<T>(
+export async function runWindowsInTurn<T>(
   store: string,
-  service: Target,
+  service: ServiceAccess,
   { what, begin, settleMs }: WorkBeside<T>,
   { quick, report }: ScenarioRun,
-): Promise<readonly Round<T>[]> {
+): Promise<readonly TurnRound<T>[]> {
   const size = quick ? 'quick' : 'full';
   const windowMs = WINDOW_MS[size];
-  await loadDuring(service, () => delay(windowMs));
-  const rounds: Round<T>[] = [];
+  await runUnderLoad(service, () => delay(windowMs));
+  const rounds: TurnRound<T>[] = [];
   while (rounds.length < ROUNDS[size]) {
-    const { samples: alone } = await loadDuring(service, () => delay(windowMs));
+    const { samples: alone } = await runUnderLoad(service, () => delay(windowMs));
     const end = await begin();
-    const { samples: beside } = await loadDuring(service, () => delay(windowMs));
+    const { samples: beside } = await runUnderLoad(service, () => delay(windowMs));
     const result = await end();
     await delay(settleMs);
     rounds.push({ alone, beside, result });
-    const [without, withIt] = [alone, beside].map((samples) => formatMs(latencyPercentile(samples, 99)));
+    const [without, withIt] = [alone, beside].map((samples) =>
+      formatMs(computeLatencyPercentile(samples, 99)),
+    );
     report(`${store}, round ${rounds.length}: p99 is ${without} without and ${withIt} beside ${what}`);
   }
   return rounds;
@@ -59,37 +67,37 @@ export async function takeTurns<T>(
  * times the p99 without it. The medians of all windows are compared, so that one window in which the machine stalled
  * decides nothing. `log` is the service's log, which says why the service refused requests.
  */
-export function turnFigures(
+export function createTurnFigures(
   what: string,
-  rounds: readonly Round<unknown>[],
+  rounds: readonly TurnRound<unknown>[],
   p99TimesMax: number,
   log: string,
 ): readonly Figure[] {
   const [alone, beside] = [rounds.flatMap((round) => round.alone), rounds.flatMap((round) => round.beside)];
   const { without, withIt } = computeP99(rounds);
   const reasons = (samples: readonly Sample[]) =>
-    causesOf(samples, log).map(([why, count]) => reported(`of these: ${why}`, String(count)));
+    countRefusalCauses(samples, log).map(([why, count]) => reported(`of these: ${why}`, String(count)));
   return [
-    never(`verdicts refused beside ${what}, of ${beside.length}`, failed(beside).length),
+    never(`verdicts refused beside ${what}, of ${beside.length}`, selectFailed(beside).length),
     ...reasons(beside),
-    reported(`verdicts refused without it, of ${alone.length}`, String(failed(alone).length)),
+    reported(`verdicts refused without it, of ${alone.length}`, String(selectFailed(alone).length)),
     ...reasons(alone),
     atMost(`p99 beside ${what} against that without`, withIt / without, p99TimesMax, 'x'),
-    ...p99Figures(what, rounds),
+    ...createP99Figures(what, rounds),
   ];
 }
 
 /** Returns the p99 without the work and the p99 beside it, as figures without a target. */
-export function p99Figures(what: string, rounds: readonly Round<unknown>[]): readonly Figure[] {
+export function createP99Figures(what: string, rounds: readonly TurnRound<unknown>[]): readonly Figure[] {
   const { without, withIt } = computeP99(rounds);
   return [reported('p99 without it', formatMs(without)), reported(`p99 beside ${what}`, formatMs(withIt))];
 }
 
 /** Returns the medians of the windows' p99s, in ms. */
-function computeP99(rounds: readonly Round<unknown>[]) {
+function computeP99(rounds: readonly TurnRound<unknown>[]) {
   const p99 = (side: 'alone' | 'beside') => {
-    const windows = rounds.map((round) => latencyPercentile(round[side], 99));
-    return percentile(windows, 50);
+    const windows = rounds.map((round) => computeLatencyPercentile(round[side], 99));
+    return computePercentile(windows, 50);
   };
   return { without: p99('alone'), withIt: p99('beside') };
 }
@@ -98,12 +106,15 @@ function computeP99(rounds: readonly Round<unknown>[]) {
  * Counts the causes for which verdicts were refused. A cause is taken from the service's log, or else from the
  * answer.
  */
-export function causesOf(samples: readonly Sample[], log: string): readonly (readonly [string, number])[] {
+export function countRefusalCauses(
+  samples: readonly Sample[],
+  log: string,
+): readonly (readonly [string, number])[] {
   const logged = new Map(log.split('\n').flatMap(parseReason));
-  const causes = failed(samples).map(
+  const causes = selectFailed(samples).map(
     ({ orderRef, refusal, status }) => logged.get(orderRef) ?? refusal ?? `status ${status}`,
   );
-  return [...countsOf(causes)];
+  return [...countEach(causes)];
 }
 
 function parseReason(line: string): readonly (readonly [string, string])[] {

@@ -18,7 +18,7 @@ interface Durability {
  * one, never a part.
  */
 export function replaceFile(path: string, text: string, durability: Durability = {}): void {
-  renameSync(draftBeside(path, text, durability), path);
+  renameSync(writeDraftBeside(path, text, durability), path);
 }
 
 /**
@@ -26,7 +26,7 @@ export function replaceFile(path: string, text: string, durability: Durability =
  * faster.
  */
 export function createFileOnce(path: string, text: string, durability: Durability = {}): boolean {
-  const draft = draftBeside(path, text, durability);
+  const draft = writeDraftBeside(path, text, durability);
   try {
     linkSync(draft, path);
     return true;
@@ -38,7 +38,7 @@ export function createFileOnce(path: string, text: string, durability: Durabilit
   }
 }
 
-function draftBeside(path: string, text: string, { flush = false }: Durability): string {
+function writeDraftBeside(path: string, text: string, { flush = false }: Durability): string {
   makeOwnFolder(dirname(path));
   const draft = join(dirname(path), `.${randomUUID()}`);
   writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush });

@@ -1,9 +1,9 @@
 import { NamedError } from '#base/named-error.ts';
-import { FairQueue, type FairQueueLimits, limitRunning } from './fair-queue.ts';
+import { createConcurrencyLimits, FairQueue, type FairQueueLimits } from './fair-queue.ts';
 import {
   hasIdleCores,
+  type JobRequest,
   type Runner,
-  type RunnerMessage,
   type RunnerSettings,
   STOP_MESSAGE,
   startRunner,
@@ -77,7 +77,7 @@ export class BackgroundWork<Its extends Jobs> {
     this.#module = module;
     this.#settings = settings;
     this.#hasIdleCores = machineHasIdleCores;
-    this.#turns = new FairQueue(settings.turns ?? limitRunning(1));
+    this.#turns = new FairQueue(settings.turns ?? createConcurrencyLimits(1));
   }
 
   /**
@@ -101,7 +101,7 @@ export class BackgroundWork<Its extends Jobs> {
   }
 
   async #run<Result, Progress>(
-    order: RunnerMessage,
+    order: JobRequest,
     { signal, onProgress }: JobOptions<Progress>,
   ): Promise<Result> {
     const runner = await this.#free();
@@ -128,7 +128,7 @@ export class BackgroundWork<Its extends Jobs> {
     const stopWatching = this.#watch(runner, reject);
     runner.events.on('message', hear).on('error', fail).on('exit', exit);
     signal?.addEventListener('abort', abort);
-    if (this.#settings.runsUntilStopped !== true) runner.hold(true);
+    if (this.#settings.runsUntilStopped !== true) runner.setKeepsProcessAlive(true);
     try {
       signal?.throwIfAborted();
       if (this.#isClosed) throw new Error('the background work was closed');
@@ -153,9 +153,9 @@ export class BackgroundWork<Its extends Jobs> {
     const refuse = (limitMs: number, of = '') =>
       reject(new LimitExceeded(`it took more than ${limitMs / 1000} s${of}`));
     if (timeMs === Number.POSITIVE_INFINITY) return () => {};
-    const before = runner.cpuMs();
+    const before = runner.measureCpuMs();
     const lookNow = async () => {
-      if ((await runner.cpuMs()) - (await before) > cpuMs) refuse(cpuMs, ' of computing time');
+      if ((await runner.measureCpuMs()) - (await before) > cpuMs) refuse(cpuMs, ' of computing time');
     };
     const look = cpuMs === Number.POSITIVE_INFINITY ? undefined : setInterval(lookNow, LOOK_EVERY_MS);
     const limit = setTimeout(refuse, timeMs, timeMs);
@@ -197,7 +197,7 @@ export class BackgroundWork<Its extends Jobs> {
 
   #keep(runner: Runner): void {
     if (!this.#all.has(runner)) return;
-    runner.hold(false);
+    runner.setKeepsProcessAlive(false);
     const { idleMs } = this.#settings;
     const end = idleMs === undefined ? undefined : setTimeout(() => this.#end(runner), idleMs).unref();
     this.#idle.set(runner, end);

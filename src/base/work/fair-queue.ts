@@ -4,20 +4,20 @@ import { NamedError } from '#base/named-error.ts';
 export class CountsByOwner {
   readonly #counts = new Map<string, number>();
 
-  of(name: string): number {
+  getCount(name: string): number {
     return this.#counts.get(name) ?? 0;
   }
 
-  get size(): number {
+  get ownerCount(): number {
     return this.#counts.size;
   }
 
-  take(name: string): void {
-    this.#counts.set(name, this.of(name) + 1);
+  increment(name: string): void {
+    this.#counts.set(name, this.getCount(name) + 1);
   }
 
-  giveBack(name: string): void {
-    const left = this.of(name) - 1;
+  decrement(name: string): void {
+    const left = this.getCount(name) - 1;
     if (left === 0) this.#counts.delete(name);
     else this.#counts.set(name, left);
   }
@@ -37,7 +37,7 @@ export interface FairQueueLimits {
 }
 
 /** Returns limits by which `count` tasks run at once and all others wait. */
-export function limitRunning(count: number): FairQueueLimits {
+export function createConcurrencyLimits(count: number): FairQueueLimits {
   return { atOnceMax: count, ownerMax: count, waitingMax: Number.POSITIVE_INFINITY };
 }
 
@@ -56,12 +56,12 @@ export class FairQueue {
     this.#limits = limits;
   }
 
-  get waiting(): number {
+  get waitingOwnerCount(): number {
     return this.#waiting.size;
   }
 
   /** Whether the owner has as many tasks waiting as it may have. */
-  isFullOfOwn(owner: string): boolean {
+  isOwnerFull(owner: string): boolean {
     return (this.#waiting.get(owner)?.length ?? 0) >= this.#limits.waitingMax;
   }
 
@@ -69,7 +69,7 @@ export class FairQueue {
   isFull(owner: string): boolean {
     const { allWaitingMax = Number.POSITIVE_INFINITY, first } = this.#limits;
     if (this.#mayBegin(owner)) return false;
-    if (this.isFullOfOwn(owner)) return true;
+    if (this.isOwnerFull(owner)) return true;
     const others = [...this.#waiting].filter(([one]) => one !== first?.owner);
     return owner !== first?.owner && others.reduce((sum, [, some]) => sum + some.length, 0) >= allWaitingMax;
   }
@@ -79,13 +79,14 @@ export class FairQueue {
    * came.
    */
   async run<T>(owner: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    if (this.isFull(owner)) throw new QueueFull(`${this.#underWay.of(owner)} of ${owner} are under way`);
+    if (this.isFull(owner))
+      throw new QueueFull(`${this.#underWay.getCount(owner)} of ${owner} are under way`);
     if (this.#mayBegin(owner)) this.#begin(owner);
     else await this.#turn(owner, signal);
     try {
       return await work();
     } finally {
-      this.#underWay.giveBack(owner);
+      this.#underWay.decrement(owner);
       this.#allUnderWay--;
       this.#toEnd(owner);
       this.#letNext();
@@ -99,13 +100,13 @@ export class FairQueue {
 
   #mayBegin(owner: string): boolean {
     const { atOnceMax, first } = this.#limits;
-    if (this.#underWay.of(owner) >= this.#ownerMax || this.#allUnderWay >= atOnceMax) return false;
+    if (this.#underWay.getCount(owner) >= this.#ownerMax || this.#allUnderWay >= atOnceMax) return false;
     if (first === undefined || owner === first.owner) return true;
-    return this.#allUnderWay - this.#underWay.of(first.owner) < atOnceMax - first.kept;
+    return this.#allUnderWay - this.#underWay.getCount(first.owner) < atOnceMax - first.kept;
   }
 
   #begin(owner: string): void {
-    this.#underWay.take(owner);
+    this.#underWay.increment(owner);
     this.#allUnderWay++;
   }
 

@@ -5,7 +5,7 @@ import { isMainThread, workerData } from 'node:worker_threads';
 const LOOK_EVERY_MS = 500;
 
 /** Measures how long an event loop has been blocked. */
-export class Standstill {
+export class StandstillMeter {
   #beats = 0;
   #stoodMs = 0;
   #lookedAtMs = 0;
@@ -19,7 +19,7 @@ export class Standstill {
    * Returns how long the loop has been blocked, ms. When this call itself comes late, the whole process was paused,
    * and the pause is not counted. @param {number} beats the loop's counter @param {number} nowMs
    */
-  stoodMs(beats, nowMs) {
+  measureMs(beats, nowMs) {
     const passedMs = Math.min(nowMs - this.#lookedAtMs, 2 * LOOK_EVERY_MS);
     this.#stoodMs = beats === this.#beats ? this.#stoodMs + passedMs : 0;
     this.#beats = beats;
@@ -31,9 +31,9 @@ export class Standstill {
 function watch() {
   /** @type {import('./loop-watch.ts').WatcherInput} */
   const { beats, standstillMsMax } = workerData;
-  const standstill = new Standstill(performance.now());
+  const standstill = new StandstillMeter(performance.now());
   setInterval(() => {
-    if (standstill.stoodMs(Atomics.load(beats, 0), performance.now()) < standstillMsMax) return;
+    if (standstill.measureMs(Atomics.load(beats, 0), performance.now()) < standstillMsMax) return;
     // This thread writes the line itself: the thread that writes the log is blocked.
     const msg = `the event loop has stood still for ${standstillMsMax / 1000} s: the process is ended`;
     writeSync(2, `${JSON.stringify({ level: 60, time: Date.now(), service: 'client-scoring', msg })}\n`);

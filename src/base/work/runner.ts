@@ -34,11 +34,11 @@ export interface Runner {
   readonly events: EventEmitter;
   /** Whether the runner runs only while a core is idle. */
   readonly needsIdleCores: boolean;
-  post(order: RunnerMessage | typeof STOP_MESSAGE, onError: (error: Error) => void): void;
+  post(order: JobRequest | typeof STOP_MESSAGE, onError: (error: Error) => void): void;
   /** Sets whether this process stays alive for the runner. */
-  hold(isHeld: boolean): void;
+  setKeepsProcessAlive(isHeld: boolean): void;
   /** The CPU time of a thread. It is 0 before the start, after the end, and for a process. */
-  cpuMs(): Promise<number>;
+  measureCpuMs(): Promise<number>;
   /** Ends the runner together with its job. */
   end(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export async function startRunner(
   runner.events.on('error', () => {
     // A running job handles its own errors. Between jobs an error concerns nobody.
   });
-  runner.hold(false);
+  runner.setKeepsProcessAlive(false);
   return runner;
 }
 
@@ -68,8 +68,8 @@ function startThread(module: URL, { memoryMiB, givesWay }: RunnerSettings): Runn
     events: worker,
     needsIdleCores: false,
     post: (order) => worker.postMessage(order),
-    hold: (isHeld) => (isHeld ? worker.ref() : worker.unref()),
-    cpuMs: async () => {
+    setKeepsProcessAlive: (isHeld) => (isHeld ? worker.ref() : worker.unref()),
+    measureCpuMs: async () => {
       try {
         const { user, system } = await worker.cpuUsage();
         return (user + system) / 1000;
@@ -100,13 +100,13 @@ async function startProcess(module: URL, settings: RunnerSettings, isAnyCoreIdle
     events: child,
     needsIdleCores,
     post: (order, onError) => child.send(order, (error) => error && onError(error)),
-    hold: (isHeld) => {
+    setKeepsProcessAlive: (isHeld) => {
       if (isHeld) child.ref();
       else child.unref();
       if (isHeld) child.channel?.ref();
       else child.channel?.unref();
     },
-    cpuMs: async () => 0,
+    measureCpuMs: async () => 0,
     end: async () => {
       await endProcess(child);
       if (folder !== null) await rm(folder, { recursive: true, force: true });
@@ -216,7 +216,7 @@ function compiledModules(): Readonly<Record<string, string>> {
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }
 
-export interface RunnerMessage {
+export interface JobRequest {
   readonly kind: string;
   readonly task: unknown;
 }

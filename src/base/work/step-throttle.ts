@@ -36,7 +36,7 @@ export class StepThrottle {
   }
 
   /** Runs work of many steps. When nobody wants the result any more, the work stops and `otherwise` is returned. */
-  async whileWanted<T>(isWanted: () => boolean, work: () => Promise<T>, otherwise: T): Promise<T> {
+  async runWhileWanted<T>(isWanted: () => boolean, work: () => Promise<T>, otherwise: T): Promise<T> {
     try {
       return await wanted.run(isWanted, work);
     } catch (error) {
@@ -66,7 +66,7 @@ export class StepThrottle {
   }
 
   /** Maps many items, a few in each step. Items that fit into one step are mapped without waiting for a turn. */
-  async map<From, To>(
+  async mapInSteps<From, To>(
     from: readonly From[],
     make: (some: readonly From[]) => Promise<readonly To[]>,
   ): Promise<readonly To[]> {

@@ -5,7 +5,7 @@ import { NamedError } from '#base/named-error.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { type Documents, STORE_ACCEPTED_REGISTER } from '#state/documents.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { AdmittedKeys, KeyLost, type PlatformKeyRef } from './admitted-keys.ts';
+import { KeyLostByStore, KeysSeenLive, type PlatformKeyRef } from './keys-seen-live.ts';
 
 const PLATFORM_KEY_OPERATIONS = [
   'score',
@@ -141,7 +141,7 @@ export class AccessKeys {
   readonly #now: () => number;
   readonly #monotonicMs: () => number;
   readonly #cache = new LRUCache<string, CachedKey>({ max: CACHED_KEYS });
-  readonly #admitted: AdmittedKeys<AccessKey>;
+  readonly #admitted: KeysSeenLive<AccessKey>;
 
   /** `onLost` is called once for each key that the store has lost. */
   constructor(
@@ -153,12 +153,12 @@ export class AccessKeys {
     this.#documents = documents;
     this.#now = now;
     this.#monotonicMs = monotonicMs;
-    this.#admitted = new AdmittedKeys(monotonicMs, onLost);
+    this.#admitted = new KeysSeenLive(monotonicMs, onLost);
   }
 
   /** Lists the keys that the store has lost and callers still use. */
-  lost(): readonly PlatformKeyRef[] {
-    return this.#admitted.lost();
+  listLost(): readonly PlatformKeyRef[] {
+    return this.#admitted.listLost();
   }
 
   /**
@@ -171,13 +171,13 @@ export class AccessKeys {
     lifetimeMs: number | null,
     owner?: string,
   ): Promise<IssuedKey> {
-    const issued = this.make(platform, operations, lifetimeMs, owner);
-    await this.keep(issued.record);
+    const issued = this.createKey(platform, operations, lifetimeMs, owner);
+    await this.storeKey(issued.record);
     return issued;
   }
 
-  /** Creates a key. The key is accepted once `keep` has stored it. Throws KeyRefused if its lifetime is too long. */
-  make(
+  /** Creates a key. The key is accepted once `storeKey` has stored it. Throws KeyRefused if its lifetime is too long. */
+  createKey(
     platform: PlatformName,
     operations: readonly GrantableOperation[],
     lifetimeMs: number | null,
@@ -201,7 +201,7 @@ export class AccessKeys {
   }
 
   /** Stores a new key. Throws KeyRefused. */
-  async keep(record: AccessKey): Promise<void> {
+  async storeKey(record: AccessKey): Promise<void> {
     const { id, platform, issuedAt, expiresAt } = record;
     requireLifetime(platform, expiresAt === null ? null : Date.parse(expiresAt) - Date.parse(issuedAt));
     await this.requireRoom(platform);
@@ -274,13 +274,13 @@ export class AccessKeys {
     if (getKeyStatus(record, this.#now()) !== 'live') return null;
     if (!isLost) return record;
     this.#admitted.noteTried(record);
-    throw new KeyLost(
+    throw new KeyLostByStore(
       `the access key ${record.id} of ${record.platform} was live when it was last read, but the store no longer holds it`,
     );
   }
 
   /** Finds the platform of a key in this process's cache. Returns null if the key is not there. */
-  findPlatform(key: string): PlatformName | null {
+  findCachedPlatform(key: string): PlatformName | null {
     const known = this.#cache.get(parseWholeKeyId(key) ?? '')?.known ?? 'unknown';
     const isIt = known !== 'unknown' && isSameHash(hash('sha256', key, 'buffer'), known.sha256);
     return isIt ? known.record.platform : null;
@@ -291,12 +291,12 @@ export class AccessKeys {
    * function.
    */
   async isGranted(id: string, operation: GrantableOperation): Promise<boolean> {
-    const key = await this.live(id);
+    const key = await this.findLive(id);
     return key !== null && isGranted(key, operation);
   }
 
   /** Finds a live key by its id. Returns null if the key is unknown, revoked or expired. Throws KeyLost. */
-  async live(id: string): Promise<AccessKey | null> {
+  async findLive(id: string): Promise<AccessKey | null> {
     const { known, isLost } = this.#findCached(id) ?? (await this.#read(id));
     return known === 'unknown' ? null : this.#findLive(known.record, isLost);
   }
@@ -306,7 +306,7 @@ export class AccessKeys {
     const entry = this.#cache.get(id);
     if (entry === undefined) return null;
     const now = this.#monotonicMs();
-    const seen = this.#documents.recentVersion(COLLECTION);
+    const seen = this.#documents.findRecentVersion(COLLECTION);
     if (seen !== null && seen.version === entry.version && now - entry.readMs < REREAD_MS) {
       if (seen.asOfMs > entry.asOfMs)
         this.#cache.set(id, { ...entry, asOfMs: seen.asOfMs, triedMs: seen.asOfMs });
@@ -316,11 +316,11 @@ export class AccessKeys {
   }
 
   async #read(id: string): Promise<CachedKey> {
-    const version = this.#documents.recentVersion(COLLECTION)?.version ?? null;
+    const version = this.#documents.findRecentVersion(COLLECTION)?.version ?? null;
     const readMs = this.#monotonicMs();
     try {
       const record = await this.#documents.get<AccessKey>(COLLECTION, id);
-      const lost = record === undefined ? this.#admitted.lostRecord(id, this.#acceptanceVersion()) : null;
+      const lost = record === undefined ? this.#admitted.findLostRecord(id, this.#acceptanceVersion()) : null;
       if (record !== undefined) this.#noteStatus(record);
       const read = {
         known: toKnownKey(record ?? lost),
@@ -355,7 +355,7 @@ export class AccessKeys {
    * Null if the version is not known.
    */
   #acceptanceVersion(): string | null {
-    return this.#documents.recentVersion(STORE_ACCEPTED_REGISTER)?.version ?? null;
+    return this.#documents.findRecentVersion(STORE_ACCEPTED_REGISTER)?.version ?? null;
   }
 }
 

@@ -1,10 +1,10 @@
 import type Router from '@koa/router';
 import Koa, { type ParameterizedContext } from 'koa';
 import type { Logger } from 'pino';
-import { named, oneOf, shape, word } from '#base/shapes.ts';
+import { named, oneOf, plainText, shape } from '#base/shapes.ts';
 import type { AccessKeys } from '#checkout/access/access-keys.ts';
 import {
-  addOperations,
+  addOperationRoutes,
   createSearchQueue,
   createStrictRouter,
   createTaggedOperations,
@@ -14,7 +14,7 @@ import {
   mountRoutes,
 } from '#checkout/http/operation/operation.ts';
 import type { Parameter } from '#checkout/http/operation/parameter.ts';
-import { createBadRequest, declareRefusal } from '#checkout/http/request/problems.ts';
+import { createBadRequestProblem, declareRefusal } from '#checkout/http/request/problems.ts';
 import { hashCallerAddress, limitRate, type RateLimit } from '#checkout/http/request/rate-limit.ts';
 import { answerProblems, IDEMPOTENCY_KEY_REUSED } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
@@ -25,9 +25,14 @@ import type { WorkLimit } from '#checkout/http/server/work-limit.ts';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import type { Pseudonymize } from '#decision/addresses.ts';
-import { isBot, ScoreAnswerSchema, stickyRequisiteRef, waitSeconds } from '#decision/decision.ts';
+import {
+  isBotSchema,
+  ScoreAnswerSchema,
+  stickyRequisiteRefSchema,
+  waitSecondsSchema,
+} from '#decision/decision.ts';
 import { ScoreBodySchema, VerdictBodySchema } from '#decision/requests.ts';
-import { ruleVersion, verdictWord } from '#decision/rules/rule-set.ts';
+import { createVerdictWordSchema, ruleVersionSchema } from '#decision/rules/rule-set.ts';
 import type { RateBuckets } from '#state/rate-buckets.ts';
 
 interface ScoreParts {
@@ -58,15 +63,15 @@ const score = declareOperation({
     const answer = await workLimit.inTurn(caller.platform, () =>
       service.score(caller.platform, given, ctx.state.admitted),
     );
-    ctx.state.noted = { clientGroup: answer.clientGroup, isBot: answer.isBot };
+    ctx.state.extraLogMembers = { clientGroup: answer.clientGroup, isBot: answer.isBot };
     return answer;
   },
 });
 
 const ALWAYS = {
-  reason: word('Explanation for people, free form', 'No reason to hold the payer back.'),
-  ruleVersion,
-  isBot,
+  reason: plainText('Explanation for people, free form', 'No reason to hold the payer back.'),
+  ruleVersion: ruleVersionSchema,
+  isBot: isBotSchema,
 };
 
 /** The verdict answer of the interface, section 2.4. */
@@ -77,25 +82,28 @@ const VerdictAnswerSchema = named(
     {
       GET_NEW: named(
         'GetNewAnswer',
-        shape('Issue a new requisite', { verdict: verdictWord('GET_NEW'), ...ALWAYS }),
+        shape('Issue a new requisite', { verdict: createVerdictWordSchema('GET_NEW'), ...ALWAYS }),
       ),
       GET_SAME_STICKY: named(
         'GetSameStickyAnswer',
         shape('Show the bound requisite, do not issue a new one', {
-          verdict: verdictWord('GET_SAME_STICKY'),
-          stickyRequisiteRef,
+          verdict: createVerdictWordSchema('GET_SAME_STICKY'),
+          stickyRequisiteRef: stickyRequisiteRefSchema,
           ...ALWAYS,
         }),
       ),
       WAIT: named(
         'WaitAnswer',
         shape('An instruction, not an error: wait, then ask again', {
-          verdict: verdictWord('WAIT'),
-          waitSeconds,
+          verdict: createVerdictWordSchema('WAIT'),
+          waitSeconds: waitSecondsSchema,
           ...ALWAYS,
         }),
       ),
-      BLOCK: named('BlockAnswer', shape('A refusal', { verdict: verdictWord('BLOCK'), ...ALWAYS })),
+      BLOCK: named(
+        'BlockAnswer',
+        shape('A refusal', { verdict: createVerdictWordSchema('BLOCK'), ...ALWAYS }),
+      ),
     },
     'Interface, section 2.4: one of four commands; `verdict` says which',
   ),
@@ -109,7 +117,7 @@ const BAD_IDEMPOTENCY_KEY = declareRefusal(
   'bad-idempotency-key',
   'The header Idempotency-Key is not valid.',
   () =>
-    createBadRequest('Idempotency-Key must come once, with 1 to 255 visible ASCII characters.', [
+    createBadRequestProblem('Idempotency-Key must come once, with 1 to 255 visible ASCII characters.', [
       { header: 'Idempotency-Key', detail: 'must come once, with 1 to 255 visible ASCII characters' },
     ]),
 );
@@ -161,7 +169,7 @@ const verdict = declareOperation({
       service.verdict(caller.platform, given, { requestId, idempotencyKey, admitted }),
     );
     const { verdict, ruleVersion } = answer;
-    ctx.state.noted = { verdict, ruleVersion, decisionId };
+    ctx.state.extraLogMembers = { verdict, ruleVersion, decisionId };
     ctx.set('X-Decision-Id', decisionId);
     if (replayed) ctx.set('Idempotent-Replayed', 'true');
     return answer;
@@ -208,7 +216,7 @@ class TextKoa extends Koa<RequestState> {
 export function createCallerApi(parts: CallerApiParts): Koa<RequestState> {
   const { keys, log, metrics, workLimit } = parts;
   const router = createStrictRouter(parts.basePath);
-  addOperations(router, CALLER_OPERATIONS, parts, {
+  addOperationRoutes(router, CALLER_OPERATIONS, parts, {
     keys,
     browsers: null,
     // The interface names no parameters. Callers add parameters of their own to sign or trace requests.
@@ -217,11 +225,11 @@ export function createCallerApi(parts: CallerApiParts): Koa<RequestState> {
     // others out.
     whileReading: ({ req, state }, read) => {
       assignWorkToPlatform(workLimit, state);
-      return req.complete ? read() : workLimit.aside(read);
+      return req.complete ? read() : workLimit.waitUncounted(read);
     },
     searches: createSearchQueue(),
     // The listener bounds the work under way and the time for a body.
-    own: () => {},
+    assignPlatform: () => {},
     openBodyMs: REQUEST_TIMEOUT_MS,
   });
 

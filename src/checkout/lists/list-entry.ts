@@ -1,19 +1,19 @@
 import { hash } from 'node:crypto';
 import { Type } from '#base/json-schema.ts';
-import { epochMs, type Shape, shape, word } from '#base/shapes.ts';
+import { epochMs, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import { ListedEntrySchema, type ListOwner } from '#decision/shared-lists.ts';
-import { PositionalCodec } from '#state/positional.ts';
-import type { BlockingChange } from '#state/store.ts';
+import { PositionalCodec } from '#state/positional-codec.ts';
+import type { BlockingChangeFilter } from '#state/store.ts';
 
 export const ListEntrySchema = shape('One entry of a shared list with all that is kept of it', {
   ...ListedEntrySchema.properties,
-  reason: word('Why it is there', 'shared by a ring'),
+  reason: plainText('Why it is there', 'shared by a ring'),
   /** Written by `Actor.text` or `formatUserActor`. */
-  who: word('Who put it there', 'key 3f9a0c51d2e7 of risk-team'),
+  who: plainText('Who put it there', 'key 3f9a0c51d2e7 of risk-team'),
   addedAt: epochMs('When'),
 });
 
-export type ListEntry = Shape<typeof ListEntrySchema>;
+export type ListEntry = ValueOf<typeof ListEntrySchema>;
 
 /** An entry, and the number of the change that wrote it. */
 export interface StoredEntry extends ListEntry {
@@ -61,10 +61,10 @@ export function formatListRecordId(owner: ListOwner, list: string): string {
  * Describes the condition under which a write must fail: the list was made anew with another kind or attribute after
  * change `since`.
  */
-export function describeOtherContent(
+export function createOtherContentBlock(
   { owner, list, kind, attribute }: Pick<ListEntry, 'owner' | 'list' | 'kind' | 'attribute'>,
   since: number,
-): BlockingChange {
+): BlockingChangeFilter {
   const textsBegin = `${JSON.stringify([owner, list, kind, attribute]).slice(0, -1)},`;
   return { since, idsBegin: formatListRecordId(owner, list), textsBegin };
 }

@@ -1,11 +1,11 @@
 import type { Pseudonymize } from '#decision/addresses.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import {
+  InMemorySharedLists,
   type ListedEntry,
   type ListKind,
-  ListMembership,
   type ListOwner,
-  type ListSubject,
+  type RequestLookupParts,
   type SharedLists,
 } from '#decision/shared-lists.ts';
 import { LIST_CHANGES_MAX, type ListLog, type ListRecord } from '#state/store.ts';
@@ -13,7 +13,7 @@ import { decodeEntry, formatListRecordId, hashEntryId, type StoredEntry } from '
 
 /** A copy of all shared lists, as of the newest change that the node has read. */
 export class ListCopy {
-  readonly #membership: ListMembership;
+  readonly #membership: InMemorySharedLists;
   readonly #byId = new Map<string, StoredEntry>();
   /**
    * The entries for the lists themselves, by id. They say of which kind each list's entries are, and who made the
@@ -29,7 +29,7 @@ export class ListCopy {
   version = 0;
 
   constructor(pseudonym: Pseudonymize, formerPseudonym: Pseudonymize | null = null) {
-    this.#membership = new ListMembership(pseudonym, formerPseudonym);
+    this.#membership = new InMemorySharedLists(pseudonym, formerPseudonym);
   }
 
   get membership(): SharedLists {
@@ -40,7 +40,7 @@ export class ListCopy {
     return this.#byId.size;
   }
 
-  take({ id, version, text }: ListRecord): void {
+  applyRecord({ id, version, text }: ListRecord): void {
     this.version = Math.max(this.version, version);
     const before = this.#byId.get(id);
     if (before !== undefined) this.#forget(before);
@@ -50,33 +50,33 @@ export class ListCopy {
     else this.#remember(entry);
   }
 
-  made(owner: ListOwner, name: string): StoredEntry | null {
+  findListRecord(owner: ListOwner, name: string): StoredEntry | null {
     return this.#made.get(formatListRecordId(owner, name)) ?? null;
   }
 
-  madeBy(owner: ListOwner): readonly StoredEntry[] {
+  listListRecords(owner: ListOwner): readonly StoredEntry[] {
     return [...this.#made.values()].filter((one) => one.owner === owner);
   }
 
-  entry(id: string): StoredEntry | null {
+  findEntry(id: string): StoredEntry | null {
     return this.#byId.get(id) ?? null;
   }
 
   /** Finds the entries of a list, the oldest change first. Returns null if it has none. */
-  list(owner: ListOwner, name: string): ReadonlyMap<string, StoredEntry> | null {
+  findEntriesOfList(owner: ListOwner, name: string): ReadonlyMap<string, StoredEntry> | null {
     return this.#lists.get(`${owner}/${name}`) ?? null;
   }
 
   /** The number of keys by which the entries of a list are looked up. */
-  keysOn(owner: ListOwner, name: string): number {
+  countKeys(owner: ListOwner, name: string): number {
     return this.#keys.get(`${owner}/${name}`) ?? 0;
   }
 
-  entriesOf(owner: ListOwner): number {
+  countEntries(owner: ListOwner): number {
     return this.#entriesOf.get(owner) ?? 0;
   }
 
-  lists(): readonly ReadonlyMap<string, StoredEntry>[] {
+  listAllLists(): readonly ReadonlyMap<string, StoredEntry>[] {
     return [...this.#lists.values()];
   }
 
@@ -84,8 +84,8 @@ export class ListCopy {
    * Lists the names of the lists that hold exactly this value at `now` (epoch ms), among the lists of the platform
    * and of the installation.
    */
-  namesHolding(platform: PlatformName, kind: ListKind, value: string, now: number): readonly string[] {
-    const firsts = this.lists().flatMap((entries) => [...entries.values()].slice(0, 1));
+  listNamesWithValue(platform: PlatformName, kind: ListKind, value: string, now: number): readonly string[] {
+    const firsts = this.listAllLists().flatMap((entries) => [...entries.values()].slice(0, 1));
     return firsts
       .filter((first) => first.kind === kind && (first.owner === platform || first.owner === '*'))
       .flatMap(({ owner, list }) => this.#byId.get(hashEntryId({ owner, list, kind, value })) ?? [])
@@ -100,7 +100,7 @@ export class ListCopy {
     this.#lists.set(name, entries);
     this.#byId.set(entry.id, entry);
     this.#keys.set(name, (this.#keys.get(name) ?? 0) + entry.keys.length);
-    this.#entriesOf.set(entry.owner, this.entriesOf(entry.owner) + 1);
+    this.#entriesOf.set(entry.owner, this.countEntries(entry.owner) + 1);
     this.#membership.add(entry);
   }
 
@@ -111,7 +111,7 @@ export class ListCopy {
     if (entries?.size === 0) this.#lists.delete(name);
     this.#byId.delete(entry.id);
     this.#keys.set(name, (this.#keys.get(name) ?? 0) - entry.keys.length);
-    this.#entriesOf.set(entry.owner, this.entriesOf(entry.owner) - 1);
+    this.#entriesOf.set(entry.owner, this.countEntries(entry.owner) - 1);
     this.#membership.remove(entry);
   }
 }
@@ -181,7 +181,7 @@ export class ListNode implements SharedLists {
     return this.#copy;
   }
 
-  find(list: string, subject: ListSubject, now: number): ListedEntry | null {
+  find(list: string, subject: RequestLookupParts, now: number): ListedEntry | null {
     return this.#copy.membership.find(list, subject, now);
   }
 
@@ -189,7 +189,7 @@ export class ListNode implements SharedLists {
     const ageMs = this.#syncedAtMs === null ? null : performance.now() - this.#syncedAtMs;
     const { size } = this.#copy;
     const isStale = ageMs === null || ageMs > LISTS_STALE_MS;
-    return { lists: this.#copy.lists().length, entries: size, ageMs, isStale };
+    return { lists: this.#copy.listAllLists().length, entries: size, ageMs, isStale };
   }
 
   /** Reads all changes that were written before this call. Throws StoreUnavailable if the store is away. */
@@ -214,7 +214,7 @@ export class ListNode implements SharedLists {
         isNew = true;
         continue;
       }
-      for (const record of page.records) copy.take(record);
+      for (const record of page.records) copy.applyRecord(record);
       if (page.records.length < LIST_CHANGES_MAX) {
         copy.version = Math.max(copy.version, page.latest);
         this.#copy = copy;
@@ -247,7 +247,7 @@ export class ListNode implements SharedLists {
     this.#sweptAtMs = performance.now();
     const endedBefore = this.#parts.clock() - ENDED_KEPT_MS;
     const ended = this.#copy
-      .lists()
+      .listAllLists()
       .flatMap((entries) => [...entries.values()])
       .filter(({ expiresAt }) => expiresAt !== null && expiresAt < endedBefore)
       .slice(0, LIST_CHANGES_MAX);

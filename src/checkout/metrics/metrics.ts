@@ -101,7 +101,7 @@ export class Metrics {
     }
   }
 
-  exposition(): Promise<string> {
+  formatExposition(): Promise<string> {
     return this.registry.metrics();
   }
 
@@ -113,19 +113,19 @@ export class Metrics {
     this.#counters.get(name)?.inc(labels, by);
   }
 
-  request(operation: string, status: number, seconds: number): void {
+  recordRequest(operation: string, status: number, seconds: number): void {
     this.#requests.observe({ operation, status }, seconds);
   }
 
-  tooManyWaitsEnded(who: string): void {
+  noteTooManyWaitsEnded(who: string): void {
     this.#waitsRefused.set({ who }, Date.now() / 1000);
   }
 
-  score({ clientGroup, isBot }: ScoreAnswer): void {
+  countScore({ clientGroup, isBot }: ScoreAnswer): void {
     this.#countAnswer('score', clientGroup, isBot);
   }
 
-  verdict(decision: Decision): void {
+  countVerdict(decision: Decision): void {
     const { verdict, ruleVersion, rule, clientGroup, isBot, signals, flags = [], ladderAfter } = decision;
     this.count('scoring_verdicts_total', { verdict, rule_version: ruleVersion, rule });
     this.#countAnswer('verdict', clientGroup, isBot);

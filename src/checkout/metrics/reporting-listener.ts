@@ -1,4 +1,4 @@
-import type { AbsentHint, AbsentReason } from '#decision/body-hints.ts';
+import type { UnusableHint, UnusableHintReason } from '#decision/body-hints.ts';
 import type { AttributeFault } from '#decision/payer/attributes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { ClientState } from '#decision/payer/client-state.ts';
@@ -10,20 +10,20 @@ export interface ReportingListener {
   /** Is called when an outcome of an order was reported. `state` is the state before the report. */
   reported(platform: PlatformName, state: ClientState, orderRef: string, now: number): void;
   /** Is called when a request sent a field about its payer. */
-  sent(platform: PlatformName, label: RequestFieldLabel, now: number): void;
+  sent(platform: PlatformName, label: CountedRequestField, now: number): void;
 }
 
-type Field = AbsentHint['field'];
+type Field = UnusableHint['field'];
 
 /**
  * What is counted: all requests, a field or attribute that was sent, or a field or attribute whose value said
  * nothing. In the last case the label also names the reason.
  */
-export type RequestFieldLabel =
+export type CountedRequestField =
   | 'requests'
   | 'placeholderClients'
   | 'undeclaredAttributes'
   | Field
-  | `${Field} ${AbsentReason}`
+  | `${Field} ${UnusableHintReason}`
   | `attribute ${string}`
   | `attribute ${string} ${AttributeFault}`;

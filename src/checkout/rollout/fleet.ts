@@ -1,45 +1,45 @@
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
-import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
+import { type RuleVersion, ruleVersionSchema } from '#decision/rules/rule-set.ts';
 import { createAuditNote } from '#state/audit-note.ts';
 import type { Store } from '#state/store.ts';
-import { parseRollout, type Rollout, toVersionRef } from './rollout.ts';
+import { createVersionRefSchema, parseRollout, type Rollout } from './rollout.ts';
 import type { TrialCounts } from './trial-counts.ts';
 
 /** What a node reports about itself every second. */
 export const NodeSchema = s.named(
   'Node',
   s.shape('One node, as it reports itself', {
-    nodeId: s.word('Id of the process, new at every start'),
-    host: s.word('Name of its machine'),
+    nodeId: s.plainText('Id of the process, new at every start'),
+    host: s.plainText('Name of its machine'),
     pid: s.count('Id of its process'),
     startedAt: s.epochMs('Start'),
     seenAt: s.epochMs('Last report'),
     revision: s.count('Revision of the rollout that it follows'),
-    active: toVersionRef('The version that decides on this node'),
+    active: createVersionRefSchema('The version that decides on this node'),
     versions: s.list(
       s.shape('A loaded version', {
-        version: s.word('The version, like p2.v10'),
-        digest: s.digestWord('Digest of its files'),
+        version: s.plainText('The version, like p2.v10'),
+        digest: s.digestText('Digest of its files'),
         released: s.yesNo('False for a draft'),
       }),
       'The versions that it has loaded',
     ),
     refused: s.list(
       s.shape('A rule set folder that has problems', {
-        version: Type.Unsafe<RuleVersion>(ruleVersion),
+        version: Type.Unsafe<RuleVersion>(ruleVersionSchema),
         problems: s.list(Type.String(), 'Each problem with file, line and column'),
       }),
       'The folders that it refuses',
     ),
-    trouble: s.nullable(s.word('Why it does not follow the newest revision; null when it does')),
+    trouble: s.nullable(s.plainText('Why it does not follow the newest revision; null when it does')),
     hasStaleLists: s.yesNo(
       'It could not read the shared lists from the store for more than 10 s, and decides by the lists as they were then',
     ),
   }),
 );
 
-export type NodeView = s.Shape<typeof NodeSchema>;
+export type NodeView = s.ValueOf<typeof NodeSchema>;
 
 /**
  * What a node knows about itself, within its process. The trial counts go to the store and are not shown to the other
@@ -92,7 +92,7 @@ export class Fleet {
   }
 
   /** Whether a rollout was ever written into this store, as far as the store remembers. */
-  async hasChanged(): Promise<boolean> {
+  async wasEverWritten(): Promise<boolean> {
     return (await this.#store.registers.version(REGISTER)) !== '';
   }
 
@@ -129,7 +129,7 @@ export class Fleet {
     return this.#store.documents.delete(NODES, nodeId);
   }
 
-  async nodes(): Promise<readonly NodeView[]> {
+  async listNodes(): Promise<readonly NodeView[]> {
     const reports = await this.#store.documents.list<NodeView>(NODES);
     return reports.toSorted((a, b) => a.host.localeCompare(b.host) || a.pid - b.pid);
   }

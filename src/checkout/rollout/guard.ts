@@ -1,5 +1,5 @@
 import { type Candidate, getActivePercent, type Rollout } from './rollout.ts';
-import type { ClientCounts, TrialFigures } from './trial-counts.ts';
+import type { ClientCounts, TrialTotals } from './trial-counts.ts';
 
 export interface ArmClients {
   readonly active: ClientCounts;
@@ -50,7 +50,7 @@ export function findGuardBreach(arms: ArmClients, percent: number, points: numbe
 }
 
 /** Lists the shares that the canary improves by more than `points`, in the same words. */
-export function listGuardGains(arms: ArmClients, percent: number, points: number): readonly string[] {
+export function listImprovedShares(arms: ArmClients, percent: number, points: number): readonly string[] {
   return listStrayed(arms, percent, points, -1);
 }
 
@@ -118,10 +118,10 @@ function formatPercent(share: number): string {
 }
 
 /** Explains why the guard of this candidate takes it back. Returns null if it does not, or if there is no guard. */
-export function findCandidateBreach(
+export function findCandidateGuardBreach(
   rollout: Rollout,
   candidate: Candidate,
-  arms: TrialFigures['arms'],
+  arms: TrialTotals['arms'],
 ): string | null {
   return askGuard(findGuardBreach, rollout, candidate, arms, null);
 }
@@ -130,27 +130,27 @@ export function findCandidateBreach(
  * Lists the shares that the canary improves by more than the points of its guard. The list is empty if there is no
  * guard.
  */
-export function listCandidateGains(
+export function listCandidateImprovements(
   rollout: Rollout,
   candidate: Candidate,
-  arms: TrialFigures['arms'],
+  arms: TrialTotals['arms'],
 ): readonly string[] {
-  return askGuard(listGuardGains, rollout, candidate, arms, []);
+  return askGuard(listImprovedShares, rollout, candidate, arms, []);
 }
 
 /** Calls `says` with the figures for the guard of a candidate. Returns `none` if the candidate has no guard. */
 function askGuard<T>(
-  says: (clients: ArmClients, percent: number, points: number) => T,
+  compareShares: (clients: ArmClients, percent: number, points: number) => T,
   rollout: Rollout,
   { guardPoints, percent }: Candidate,
-  arms: TrialFigures['arms'],
+  arms: TrialTotals['arms'],
   none: T,
 ): T {
   if (guardPoints === null) return none;
   // The chance of the candidate's arm among the compared clients: those of the candidate and of the active version.
   const chance = percent / (percent + getActivePercent(rollout));
   const clients = { active: arms.active.clients, candidate: arms.candidate.clients };
-  return says(clients, chance * 100, guardPoints);
+  return compareShares(clients, chance * 100, guardPoints);
 }
 
 /**

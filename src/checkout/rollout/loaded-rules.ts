@@ -6,7 +6,7 @@ import { type AttributeHmacs, NO_ATTRIBUTE_HMACS } from '#decision/payer/attribu
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { ClientState, TrialStageAnswers } from '#decision/payer/client-state.ts';
 import { findLastPaidAt, findLastUnpaidAt } from '#decision/payer/outcomes.ts';
-import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
+import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
 import type { RuleProblem } from '#decision/rules/problem.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
@@ -84,12 +84,12 @@ export class LoadedRules {
   /**
    * Finds the rule set that is in the folder of this version now. Returns null if the folder is missing or refused.
    */
-  get(version: string): RuleSet | null {
+  findByVersion(version: string): RuleSet | null {
     return [...this.#current.values()].find((rules) => rules.version === version) ?? null;
   }
 
   /** Lists the versions of all folders, refused ones included, the oldest first. */
-  versions(): readonly RuleVersion[] {
+  listVersions(): readonly RuleVersion[] {
     return [...this.#folders.keys()].toSorted(compareRuleVersions);
   }
 
@@ -99,11 +99,11 @@ export class LoadedRules {
     return folder?.stamp === this.#folders.get(version)?.stamp;
   }
 
-  withDigest(digest: string): RuleSet | null {
+  findByDigest(digest: string): RuleSet | null {
     return this.#byDigest.get(digest) ?? null;
   }
 
-  all(): readonly RuleSet[] {
+  listAll(): readonly RuleSet[] {
     return [...this.#current.values()].toSorted((a, b) => compareRuleVersions(a.version, b.version));
   }
 
@@ -111,7 +111,7 @@ export class LoadedRules {
    * Lists the folders that are refused. They decide nothing, but a rule set that was loaded from such a folder
    * earlier stays loaded.
    */
-  refused(): NodeView['refused'] {
+  listRefused(): NodeView['refused'] {
     return [...this.#folders]
       .filter(([, { problems }]) => problems.length > 0)
       .map(([version, { problems }]) => ({ version, problems }));
@@ -121,19 +121,19 @@ export class LoadedRules {
    * Finds the released rule set for a first start: the wanted version, or the newest that was not rolled back. Throws
    * NoUsableRuleSet if there is none.
    */
-  deciding(wanted: RuleVersion | null): RuleSet {
-    const found = wanted === null ? this.#findNewest() : this.get(wanted);
+  requireReleased(wanted: RuleVersion | null): RuleSet {
+    const found = wanted === null ? this.#findNewest() : this.findByVersion(wanted);
     if (found?.released === true) return found;
     throw new NoUsableRuleSet(this.#explainMissing(wanted, found?.version ?? null));
   }
 
   #findNewest(): RuleSet | null {
     const eligible = (version: RuleVersion) => this.#folders.get(version)?.rolledBack === false;
-    return this.all().findLast(({ version, released }) => released && eligible(version)) ?? null;
+    return this.listAll().findLast(({ version, released }) => released && eligible(version)) ?? null;
   }
 
   #explainMissing(wanted: RuleVersion | null, draft: RuleVersion | null): string {
-    const refused = this.refused().filter(({ version }) => wanted === null || version === wanted);
+    const refused = this.listRefused().filter(({ version }) => wanted === null || version === wanted);
     if (refused.length > 0) {
       const names = refused.map(({ version }) => version).join(', ');
       const problems = refused.flatMap((folder) => folder.problems.map((line) => join(this.rulesDir, line)));
@@ -144,7 +144,9 @@ export class LoadedRules {
     if (wanted !== null) {
       return `there is no rule set ${wanted} in ${this.rulesDir}; set RULE_VERSION to one that is there, or RULES_DIR to its folder`;
     }
-    const rolledBack = this.all().filter(({ version }) => this.#folders.get(version)?.rolledBack === true);
+    const rolledBack = this.listAll().filter(
+      ({ version }) => this.#folders.get(version)?.rolledBack === true,
+    );
     if (rolledBack.length > 0) {
       const names = rolledBack.map(({ version }) => version).join(', ');
       return `every released rule set was rolled back (${names}); set RULE_VERSION to the one that is to decide`;
@@ -166,7 +168,7 @@ export class LoadedRules {
       this.#current.delete(version);
       return true;
     }
-    const ruleSet = rehashConstants(result.ruleSet, this.#hmacs);
+    const ruleSet = rehashRuleSet(result.ruleSet, this.#hmacs);
     this.#current.set(version, ruleSet);
     this.#byDigest.set(ruleSet.digest, ruleSet);
     return true;
@@ -277,21 +279,21 @@ export interface RuleSource {
    * Counts a verdict. If `isRecorded` is false, the caller got an error, and it is not known yet whether the store
    * recorded the verdict.
    */
-  observe(verdict: CountedVerdict, isRecorded: boolean): void;
-  observeOutcome(outcome: CountedOutcome, isRecorded: boolean): void;
+  countVerdict(verdict: CountedVerdict, isRecorded: boolean): void;
+  countOutcome(outcome: CountedOutcome, isRecorded: boolean): void;
   /** Notes that the candidate threw, and that the active rule set decided. */
-  candidateFailed(version: RuleVersion, error: unknown): void;
+  countCandidateError(version: RuleVersion, error: unknown): void;
   /** Finds the loaded rule set of a decision by its digest. Returns null if this node does not have it. */
-  ruleSetOf(digest: string): RuleSet | null;
+  findRuleSetByDigest(digest: string): RuleSet | null;
 }
 
 /** Creates a source with one rule set for every client and without counts, for replays and tests. */
-export function createFixedRules(rules: RuleSet): RuleSource {
+export function createFixedRuleSource(rules: RuleSet): RuleSource {
   return {
     choose: () => ({ rules, arm: 'active' }),
-    observe: () => {},
-    observeOutcome: () => {},
-    candidateFailed: () => {},
-    ruleSetOf: (digest) => (rules.digest === digest ? rules : null),
+    countVerdict: () => {},
+    countOutcome: () => {},
+    countCandidateError: () => {},
+    findRuleSetByDigest: (digest) => (rules.digest === digest ? rules : null),
   };
 }

@@ -7,10 +7,10 @@ import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 import { noteRolledBack } from '#state/rule-folders/rolled-back.ts';
-import { type RuleReader, ThreadedReader } from '#state/rule-folders/rule-reader.ts';
+import { type RuleReader, ThreadedRuleReader } from '#state/rule-folders/rule-reader.ts';
 import type { Store } from '#state/store.ts';
 import { Fleet, type NodeView, type OwnNodeReport, type StoredRollout } from './fleet.ts';
-import { findCandidateBreach, getTrialStage } from './guard.ts';
+import { findCandidateGuardBreach, getTrialStage } from './guard.ts';
 import {
   type CountedOutcome,
   type CountedVerdict,
@@ -25,7 +25,7 @@ import { type Candidate, createRolledBackRollout, drawArm, type Rollout } from '
 import { rememberRollout } from './rollout-memory.ts';
 import { chooseStartingRollout } from './starting-rollout.ts';
 import {
-  type ClientStatus,
+  type PaymentStatus,
   readTrialCounts,
   sumTrialCounts,
   TrialTally,
@@ -103,17 +103,17 @@ export class RolloutNode implements RuleSource {
   /** Starts a node. Throws NoUsableRuleSet if no sound released rule set can decide. */
   static async start(settings: NodeSettings): Promise<RolloutNode> {
     const parts = { ...settings, fleet: new Fleet(settings.store) };
-    const { rulesDir, reader = new ThreadedReader(rulesDir), attributeHmacs } = parts;
+    const { rulesDir, reader = new ThreadedRuleReader(rulesDir), attributeHmacs } = parts;
     const rules = await LoadedRules.read(rulesDir, reader, attributeHmacs);
     try {
       const rollout = await chooseStartingRollout(parts, rules);
       const following = resolveRollout(rollout, rules);
       if (typeof following === 'string') throw new NoUsableRuleSet(following);
       const node = new RolloutNode(parts, rules, following);
-      await node.look();
+      await node.syncWithFleet();
       node.#timer = setInterval(() => {
         void node.refresh();
-        node.#looking = node.look();
+        node.#looking = node.syncWithFleet();
       }, LOOK_MS).unref();
       return node;
     } catch (error) {
@@ -143,13 +143,13 @@ export class RolloutNode implements RuleSource {
     return { rules, arm: 'candidate', draw, fallback: active, alongside };
   }
 
-  observe(seen: CountedVerdict, isRecorded: boolean): void {
+  countVerdict(seen: CountedVerdict, isRecorded: boolean): void {
     const count = () => this.#countVerdict(seen);
     if (isRecorded) count();
     else this.#unsure.add(count, () => this.#hasVerdict(seen));
   }
 
-  observeOutcome(seen: CountedOutcome, isRecorded: boolean): void {
+  countOutcome(seen: CountedOutcome, isRecorded: boolean): void {
     const count = () => this.#countOutcome(seen);
     if (isRecorded) count();
     else this.#unsure.add(count, () => this.#hasOutcome(seen));
@@ -206,14 +206,14 @@ export class RolloutNode implements RuleSource {
     }
   }
 
-  candidateFailed(version: RuleVersion, error: unknown): void {
+  countCandidateError(version: RuleVersion, error: unknown): void {
     const place = this.#following.rollout.candidates.findIndex((one) => one.version === version);
     this.#tallies[place]?.countCandidateError(null);
     this.#parts.onTrouble('the candidate rule set threw; the active one decided', error);
   }
 
-  ruleSetOf(digest: string): RuleSet | null {
-    return this.rules.withDigest(digest);
+  findRuleSetByDigest(digest: string): RuleSet | null {
+    return this.rules.findByDigest(digest);
   }
 
   report(): OwnNodeReport {
@@ -231,8 +231,8 @@ export class RolloutNode implements RuleSource {
       seenAt: this.#parts.clock(),
       revision: this.#following.rollout.revision,
       active: this.#following.rollout.active,
-      versions: this.rules.all().map(({ version, digest, released }) => ({ version, digest, released })),
-      refused: this.rules.refused(),
+      versions: this.rules.listAll().map(({ version, digest, released }) => ({ version, digest, released })),
+      refused: this.rules.listRefused(),
       trouble: this.#trouble,
       hasStaleLists: this.#hasStaleLists(),
     };
@@ -258,7 +258,7 @@ export class RolloutNode implements RuleSource {
    * Reads the shared rollout and follows a new revision. Then sends the counts, reports this node, and checks the
    * guards.
    */
-  async look(): Promise<void> {
+  async syncWithFleet(): Promise<void> {
     try {
       await this.#look();
       this.#isUnread = false;
@@ -384,7 +384,7 @@ export class RolloutNode implements RuleSource {
     if (candidate.mode !== 'canary' || candidate.guardPoints === null || this.#hasLost) return;
     const { rollout } = this.#following;
     const counts = await readTrialCounts(this.#parts.store.tallies, getTrialStage(candidate).trial);
-    const breach = findCandidateBreach(rollout, candidate, sumTrialCounts(counts, null).arms);
+    const breach = findCandidateGuardBreach(rollout, candidate, sumTrialCounts(counts, null).arms);
     const stored = breach === null ? null : await this.#parts.fleet.read();
     const stage = getTrialStage(candidate).trial;
     const isOnTrial = stored?.rollout?.candidates.some((one) => getTrialStage(one).trial === stage) ?? false;
@@ -405,11 +405,11 @@ const UNREADABLE =
 
 /** Finds the rule sets that a rollout names. If this node cannot follow the rollout, returns why. */
 function resolveRollout(rollout: Rollout, rules: LoadedRules): LoadedRollout | string {
-  const active = rules.withDigest(rollout.active.digest);
+  const active = rules.findByDigest(rollout.active.digest);
   if (active === null) return explainMissingRules(rollout.active.version, rollout.active.digest, rules);
   const candidates: RuleSet[] = [];
   for (const { version, digest } of rollout.candidates) {
-    const candidate = rules.withDigest(digest);
+    const candidate = rules.findByDigest(digest);
     if (candidate === null) return explainMissingRules(version, digest, rules);
     candidates.push(candidate);
   }
@@ -417,17 +417,17 @@ function resolveRollout(rollout: Rollout, rules: LoadedRules): LoadedRollout | s
 }
 
 function explainMissingRules(version: string, digest: string, rules: LoadedRules): string {
-  const here = rules.get(version);
+  const here = rules.findByVersion(version);
   const wanted = `${version} sha256:${digest.slice(0, 12)}`;
   if (here !== null)
     return `the rollout wants ${wanted}, but this node has ${version} with digest ${here.digest.slice(0, 12)}; deploy the same files to every node`;
-  const refused = rules.refused().find((folder) => folder.version === version);
+  const refused = rules.listRefused().find((folder) => folder.version === version);
   if (refused !== undefined)
     return `the rollout wants ${wanted}, which this node refuses:\n${refused.problems.join('\n')}`;
   return `the rollout wants ${wanted}, but there is no folder ${join(rules.rulesDir, version)} on this node; deploy it there, or set RULES_DIR to the folder that has it`;
 }
 
-function findStatusSince({ lastPaidAt, lastUnpaidAt }: NewestOutcomeTimes, since: number): ClientStatus {
+function findStatusSince({ lastPaidAt, lastUnpaidAt }: NewestOutcomeTimes, since: number): PaymentStatus {
   if (lastPaidAt !== null && lastPaidAt >= since) return 'paid';
   return lastUnpaidAt !== null && lastUnpaidAt >= since ? 'unpaid' : 'unknown';
 }

@@ -3,18 +3,18 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { parseJsonObject } from '#base/files/json-object.ts';
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
-import { objectiveText, type TrialDraw } from '#decision/decision.ts';
-import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
+import { objectiveTextSchema, type TrialDraw } from '#decision/decision.ts';
+import { type RuleVersion, ruleVersionSchema } from '#decision/rules/rule-set.ts';
 
 /** A version, and the digest of the files that somebody chose. */
 const VERSION = {
-  version: Type.Unsafe<RuleVersion>(ruleVersion),
-  digest: s.digestWord('Digest of its files'),
+  version: Type.Unsafe<RuleVersion>(ruleVersionSchema),
+  digest: s.digestText('Digest of its files'),
 };
 
-export const toVersionRef = (description: string) => s.shape(description, VERSION);
+export const createVersionRefSchema = (description: string) => s.shape(description, VERSION);
 
-export type VersionRef = s.Shape<ReturnType<typeof toVersionRef>>;
+export type VersionRef = s.ValueOf<ReturnType<typeof createVersionRefSchema>>;
 
 const DRAWN = {
   ...VERSION,
@@ -33,21 +33,21 @@ const CandidateSchema = s.shape('A version on trial', {
   ...DRAWN,
   mode: s.choice(['shadow', 'canary'], 'shadow: compared only; canary: decides for `percent`'),
   /** A new trial draws other clients than the last one. A change of a trial's percent keeps its clients. */
-  trial: s.word('Name of the trial; the candidates of one draw share it', 'p2.v11@1795255200000'),
+  trial: s.plainText('Name of the trial; the candidates of one draw share it', 'p2.v11@1795255200000'),
   since: s.epochMs('When its trial began'),
   stageSince: s.epochMs('When the shares of the candidates or the active version last changed'),
   guardPoints: s.nullable(
     s.percent('The guard: it ends the trial when a share differs by more points than this'),
   ),
-  objective: Type.Optional(objectiveText),
+  objective: Type.Optional(objectiveTextSchema),
 });
 
-export type Candidate = s.Shape<typeof CandidateSchema>;
+export type Candidate = s.ValueOf<typeof CandidateSchema>;
 
 /** One change of the rollout, kept so that anyone can see later what happened. */
 const RolloutEntrySchema = s.shape('One change', {
   at: s.epochMs('When'),
-  who: s.word('Who', 'ann'),
+  who: s.plainText('Who', 'ann'),
   action: s.describedChoice(
     {
       start: 'the first version of the store',
@@ -62,7 +62,7 @@ const RolloutEntrySchema = s.shape('One change', {
   ),
   from: s.nullable(VERSION.version),
   to: VERSION.version,
-  digest: s.digestWord('Digest of the files of `to`'),
+  digest: s.digestText('Digest of the files of `to`'),
   percent: Type.Optional(s.percent('Percent of the clients; only for a canary')),
   also: Type.Optional(
     s.list(
@@ -73,23 +73,23 @@ const RolloutEntrySchema = s.shape('One change', {
       'Beside `to`',
     ),
   ),
-  reason: s.word('Why', 'chargebacks'),
+  reason: s.plainText('Why', 'chargebacks'),
   acceptedDifference: Type.Optional(
-    s.word(
+    s.plainText(
       'How much the version answers otherwise, which the person who made the change accepted; never shown to a single platform',
     ),
   ),
   emergency: Type.Optional(s.yesNo('One person returned to the version alone, without approval')),
 });
 
-export type RolloutEntry = s.Shape<typeof RolloutEntrySchema>;
+export type RolloutEntry = s.ValueOf<typeof RolloutEntrySchema>;
 
 /** Which version decides, shared by the fleet. Every change makes a new revision. */
 export const RolloutSchema = s.named(
   'Rollout',
   s.shape('Show which version decides', {
     revision: Type.Integer({ minimum: 1, description: 'Number of the rollout, one more for every change' }),
-    active: toVersionRef('The version that decides'),
+    active: createVersionRefSchema('The version that decides'),
     candidates: s.list(
       CandidateSchema,
       'The versions on trial: one shadow, or one or several canaries in one draw',
@@ -102,7 +102,7 @@ export const RolloutSchema = s.named(
   }),
 );
 
-export type Rollout = s.Shape<typeof RolloutSchema>;
+export type Rollout = s.ValueOf<typeof RolloutSchema>;
 
 let isRollout: ValidateFunction<Rollout> | null = null;
 
@@ -115,7 +115,7 @@ export function parseRollout(text: string): Rollout | null {
 }
 
 /** Who changes a rollout, when and why. */
-export interface RolloutChange {
+export interface RolloutChangeOrigin {
   readonly who: string;
   readonly at: number;
   readonly reason: string;
@@ -133,16 +133,16 @@ export interface VersionShare {
 
 const KEPT_HISTORY = 200;
 
-export function createRollout(active: VersionRef, at: number): Rollout {
-  return startRollout('start', 1, active, { who: 'service', at, reason: 'first start' });
+export function createFirstRollout(active: VersionRef, at: number): Rollout {
+  return createRolloutOfOneVersion('start', 1, active, { who: 'service', at, reason: 'first start' });
 }
 
 /** Creates a rollout with one version and no earlier history. */
-export function startRollout(
+export function createRolloutOfOneVersion(
   action: 'start' | 'repair',
   revision: number,
   { version, digest }: VersionRef,
-  { who, at, reason }: RolloutChange,
+  { who, at, reason }: RolloutChangeOrigin,
 ): Rollout {
   const entry = { at, who, action, from: null, to: version, digest, reason };
   return { revision, active: { version, digest }, candidates: [], ended: [], history: [entry] };
@@ -155,7 +155,7 @@ export function startRollout(
  */
 export function createRolledBackRollout(
   rollout: Rollout,
-  change: RolloutChange,
+  change: RolloutChangeOrigin,
   { action = 'rollback', version = null }: { action?: 'rollback' | 'guard'; version?: string | null } = {},
 ): Rollout | null {
   const { active, candidates } = rollout;
@@ -182,15 +182,15 @@ export function findPreviousActive({ active, history }: Rollout): VersionRef | n
   for (const { action, to, digest } of history) {
     const reached = { version: to, digest };
     if (action === 'start' || action === 'repair' || action === 'active')
-      standing = [...removeVersion(standing, to), reached];
+      standing = [...excludeVersion(standing, to), reached];
     // When a candidate is taken back, `to` is the version that stays active.
     else if (action === 'rollback' || action === 'guard')
       standing = [...standing.slice(0, findPosition(standing, to)), reached];
   }
-  return removeVersion(standing, active.version).at(-1) ?? null;
+  return excludeVersion(standing, active.version).at(-1) ?? null;
 }
 
-export function removeVersion<T extends VersionRef>(versions: readonly T[], version: string): readonly T[] {
+export function excludeVersion<T extends VersionRef>(versions: readonly T[], version: string): readonly T[] {
   return versions.filter((one) => one.version !== version);
 }
 
@@ -213,7 +213,7 @@ export function createNextRollout(
   rollout: Rollout,
   parts: Partial<Pick<Rollout, 'active' | 'candidates' | 'ended'>>,
   steps: readonly Step[],
-  { who, at, reason, acceptedDifference, emergency = false }: RolloutChange,
+  { who, at, reason, acceptedDifference, emergency = false }: RolloutChangeOrigin,
 ): Rollout {
   const entries = steps.map(
     ({ action, from = rollout.active.version, to, percent, also }): RolloutEntry => ({

@@ -2,7 +2,7 @@ import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 import type { Store } from '#state/store.ts';
 import type { Fleet, StoredRollout } from './fleet.ts';
 import type { LoadedRules } from './loaded-rules.ts';
-import { createRollout, type Rollout } from './rollout.ts';
+import { createFirstRollout, type Rollout } from './rollout.ts';
 import { recallRollout } from './rollout-memory.ts';
 
 interface StartParts {
@@ -34,13 +34,13 @@ export async function chooseStartingRollout(parts: StartParts, rules: LoadedRule
  * and `lost` if the store once had a rollout and has none now.
  */
 async function readAgain({ fleet }: StartParts): Promise<StoredRollout | 'lost' | null> {
-  const hasBegun = (await fleet.hasChanged()) || (await fleet.nodes()).length > 0;
+  const hasBegun = (await fleet.wasEverWritten()) || (await fleet.listNodes()).length > 0;
   return hasBegun ? ((await fleet.read()) ?? 'lost') : null;
 }
 
 async function startFirstRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
   const recalled = parts.firstVersion === null ? recallRollout(parts.dataDir) : null;
-  const rollout = recalled?.rollout ?? createRollout(chooseFirstVersion(parts, rules), parts.clock());
+  const rollout = recalled?.rollout ?? createFirstRollout(chooseFirstVersion(parts, rules), parts.clock());
   if (await parts.fleet.write(null, rollout)) return rollout;
   const theirs = await parts.fleet.read();
   return theirs?.rollout ?? rollout;
@@ -54,7 +54,7 @@ function findNewer({ dataDir, store }: StartParts, rules: LoadedRules, stored: R
   const { installation, rollout } = recallRollout(dataDir) ?? { installation: null, rollout: stored };
   const isNewer = installation === store.installation.id && rollout.revision > stored.revision;
   const needed = [rollout.active, ...rollout.candidates];
-  return isNewer && needed.every(({ digest }) => rules.withDigest(digest) !== null) ? rollout : null;
+  return isNewer && needed.every(({ digest }) => rules.findByDigest(digest) !== null) ? rollout : null;
 }
 
 /**
@@ -64,9 +64,9 @@ function findNewer({ dataDir, store }: StartParts, rules: LoadedRules, stored: R
 async function recallAnyRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
   const recalled = recallRollout(parts.dataDir);
   if (recalled !== null) return recalled.rollout;
-  const [newest] = (await parts.fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
-  const active = newest?.active ?? rules.deciding(parts.firstVersion);
-  return { ...createRollout(active, parts.clock()), revision: newest?.revision ?? 0 };
+  const [newest] = (await parts.fleet.listNodes()).toSorted((a, b) => b.revision - a.revision);
+  const active = newest?.active ?? rules.requireReleased(parts.firstVersion);
+  return { ...createFirstRollout(active, parts.clock()), revision: newest?.revision ?? 0 };
 }
 
 function warnAboutFirstVersion({ firstVersion, onTrouble }: StartParts, { active }: Rollout): void {
@@ -80,8 +80,8 @@ function warnAboutFirstVersion({ firstVersion, onTrouble }: StartParts, { active
  * Chooses the version of the very first start. Reports the choice if nobody named a version and several are released.
  */
 function chooseFirstVersion({ firstVersion, onTrouble }: StartParts, rules: LoadedRules): RuleSet {
-  const chosen = rules.deciding(firstVersion);
-  const released = rules.all().filter((one) => one.released);
+  const chosen = rules.requireReleased(firstVersion);
+  const released = rules.listAll().filter((one) => one.released);
   if (firstVersion === null && released.length > 1) {
     const names = released.map(({ version }) => version).join(', ');
     onTrouble(

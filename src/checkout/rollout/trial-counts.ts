@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { count, type Shape, shape } from '#base/shapes.ts';
+import { count, shape, type ValueOf } from '#base/shapes.ts';
 import type { Arm, Decision } from '#decision/decision.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { addStageAnswer, type TrialStageAnswers } from '#decision/payer/client-state.ts';
@@ -22,7 +22,7 @@ const ClientCountsSchema = shape(
   },
 );
 
-export type ClientCounts = Shape<typeof ClientCountsSchema>;
+export type ClientCounts = ValueOf<typeof ClientCountsSchema>;
 
 export const ArmCountsSchema = shape('What one version answered', {
   verdicts: count('All'),
@@ -32,13 +32,13 @@ export const ArmCountsSchema = shape('What one version answered', {
   clients: ClientCountsSchema,
 });
 
-export type ArmCounts = Shape<typeof ArmCountsSchema>;
+export type ArmCounts = ValueOf<typeof ArmCountsSchema>;
 
-export type ClientStatus = 'paid' | 'unpaid' | 'unknown';
+export type PaymentStatus = 'paid' | 'unpaid' | 'unknown';
 
 /** Computes by how much an outcome of a client changes the counts of clients who paid and who did not pay. */
-export function countStatusChange(before: ClientStatus, after: ClientStatus) {
-  const change = (status: ClientStatus) => Number(after === status) - Number(before === status);
+export function computePaymentCountChanges(before: PaymentStatus, after: PaymentStatus) {
+  const change = (status: PaymentStatus) => Number(after === status) - Number(before === status);
   return { paid: change('paid'), unpaid: change('unpaid') };
 }
 
@@ -46,7 +46,7 @@ export function countStatusChange(before: ClientStatus, after: ClientStatus) {
  * Computes by how much a verdict raises the counts of clients. A count rises by 1 if the client got such an answer
  * for the first time in the stage that began at `since`.
  */
-export function countNewClient(
+export function computeClientCountChanges(
   mark: TrialStageAnswers | null,
   since: number,
   answered: Parameters<typeof addStageAnswer>[2],
@@ -69,7 +69,7 @@ export interface TrialCounts {
   readonly tally: Tally;
 }
 
-export interface TrialFigures {
+export interface TrialTotals {
   readonly arms: Readonly<Record<Arm, ArmCounts>>;
   readonly shadow: {
     readonly compared: number;
@@ -97,7 +97,7 @@ const PLATFORMS_MAX = 100;
 const LEFT_OVER = '';
 
 /** Sums the counts of a trial on one platform. Sums all platforms if `platform` is null. */
-export function sumTrialCounts({ tally }: TrialCounts, platform: string | null): TrialFigures {
+export function sumTrialCounts({ tally }: TrialCounts, platform: string | null): TrialTotals {
   const fields = Object.keys(tally).map(parseField);
   const mine = platform === null ? fields : fields.filter(([name]) => name === platform);
   const platforms = [...new Set(mine.map(([name = '']) => name))];
@@ -210,11 +210,15 @@ export class TrialTally {
     const [blocks, waits] = [Number(verdict === 'BLOCK'), Number(verdict === 'WAIT')];
     this.#add(platform, ['arms', arm], { verdicts: 1, blocks, waits, bots: Number(isBot) });
     if (draw !== undefined)
-      this.#add(platform, ['arms', drawnInto, 'clients'], countNewClient(before, draw.since, decision));
+      this.#add(
+        platform,
+        ['arms', drawnInto, 'clients'],
+        computeClientCountChanges(before, draw.since, decision),
+      );
   }
 
-  countStatus(platform: PlatformName, arm: Arm, before: ClientStatus, after: ClientStatus): void {
-    this.#add(platform, ['arms', arm, 'clients'], countStatusChange(before, after));
+  countStatus(platform: PlatformName, arm: Arm, before: PaymentStatus, after: PaymentStatus): void {
+    this.#add(platform, ['arms', arm, 'clients'], computePaymentCountChanges(before, after));
   }
 
   countShadow(decision: Decision, shadowed: Decision): void {

@@ -1,9 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import type { ArchivedOrder, AskedOrder } from '#decision/payer/order.ts';
+import type { ArchivedOrder, ClientOrder } from '#decision/payer/order.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
-type FindOrders = (platform: PlatformName, asked: readonly AskedOrder[]) => Promise<readonly ArchivedOrder[]>;
+type FindOrders = (
+  platform: PlatformName,
+  asked: readonly ClientOrder[],
+) => Promise<readonly ArchivedOrder[]>;
 
 /**
  * How long a read of the archive waits for further questions after the first one. Most reports arrive in large
@@ -15,7 +18,7 @@ const NOTHING_ARCHIVED: ArchivedOrder = { known: null, orderStage: 'notAsked' };
 
 /** Questions of a platform that wait for the next read. */
 interface Waiting {
-  readonly asked: AskedOrder[];
+  readonly asked: ClientOrder[];
   readonly answer: Promise<readonly ArchivedOrder[]>;
 }
 
@@ -32,12 +35,12 @@ export class ArchivedOrders {
     this.#find = find;
   }
 
-  static of(archive: { readonly orders: FindOrders }): ArchivedOrders {
-    return new ArchivedOrders((platform, asked) => archive.orders(platform, asked));
+  static of(archive: { readonly readOrders: FindOrders }): ArchivedOrders {
+    return new ArchivedOrders((platform, asked) => archive.readOrders(platform, asked));
   }
 
   /** Throws StoreUnavailable if the archive cannot be read. */
-  async find(asked: AskedOrder): Promise<ArchivedOrder> {
+  async find(asked: ClientOrder): Promise<ArchivedOrder> {
     const { platform } = asked.client;
     const waiting = this.#waiting.get(platform) ?? this.#next(platform);
     const place = waiting.asked.push(asked) - 1;
@@ -50,7 +53,7 @@ export class ArchivedOrders {
   }
 
   #next(platform: PlatformName): Waiting {
-    const asked: AskedOrder[] = [];
+    const asked: ClientOrder[] = [];
     const answer = this.#free.then(async () => {
       await delay(GATHERING_MS);
       this.#waiting.delete(platform);
@@ -70,19 +73,19 @@ export class ArchivedOrders {
  */
 export class PrefetchedOrders {
   readonly #orders: Pick<ArchivedOrders, 'find'>;
-  readonly #expected = new Map<string, AskedOrder>();
+  readonly #expected = new Map<string, ClientOrder>();
   readonly #found = new Map<string, Promise<ArchivedOrder>>();
 
   constructor(orders: Pick<ArchivedOrders, 'find'>) {
     this.#orders = orders;
   }
 
-  expect(asked: AskedOrder): void {
+  expect(asked: ClientOrder): void {
     this.#expected.set(formatOrderKey(asked), asked);
   }
 
   /** Throws StoreUnavailable if the archive cannot be read. */
-  find(asked: AskedOrder): Promise<ArchivedOrder> {
+  find(asked: ClientOrder): Promise<ArchivedOrder> {
     const known = this.#found.get(formatOrderKey(asked));
     if (known !== undefined) return known;
     this.#expected.set(formatOrderKey(asked), asked);
@@ -97,12 +100,12 @@ export class PrefetchedOrders {
   }
 
   /** Drops an order whose report is recorded. */
-  forget(asked: AskedOrder): void {
+  forget(asked: ClientOrder): void {
     this.#expected.delete(formatOrderKey(asked));
     this.#found.delete(formatOrderKey(asked));
   }
 }
 
-function formatOrderKey({ client, orderRef }: AskedOrder): string {
+function formatOrderKey({ client, orderRef }: ClientOrder): string {
   return `${client.hash}/${orderRef}`;
 }

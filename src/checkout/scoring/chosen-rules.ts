@@ -20,7 +20,7 @@ export function decideByChoice<T>(
   try {
     return { rules, result: decideBy(rules, arm) };
   } catch (error) {
-    source.candidateFailed(rules.version, error);
+    source.countCandidateError(rules.version, error);
     return { rules: fallback, result: decideBy(fallback, 'active') };
   }
 }

@@ -4,7 +4,7 @@ import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import { chooseEventTime, compactState } from '#decision/payer/client-state.ts';
 import { moveStateBack } from '#decision/payer/clock-set-back.ts';
-import type { ClientLoad, Commit, LoadOptions, Store } from '#state/store.ts';
+import type { ClientFromStore, Commit, LoadOptions, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
 /** The clock of this process, which ignores changes of the system's clock. */
@@ -38,13 +38,13 @@ interface Turn {
 }
 
 /** The state of a client when a request begins, and the time of the request. */
-export interface LoadedClient extends ClientLoad {
+export interface LoadedClient extends ClientFromStore {
   /** The time of the request, epoch ms. It is never earlier than anything recorded about the client. */
   readonly now: number;
 }
 
 /** The result of a request and its change of the client. If `change` is null, nothing is committed. */
-export interface ClientChange<T> {
+export interface ResultAndChange<T> {
   readonly result: T;
   readonly change: Omit<Commit, 'client' | 'stamp'> | null;
 }
@@ -94,14 +94,14 @@ export class ClientUpdates {
    * time, and NotAdmitted if the rate limit refuses it. If the store does not answer the commit, the change may be
    * recorded or not, and `whenUnsure` gets the result.
    */
-  take<T>(
+  runTurn<T>(
     turn: Turn,
-    decide: (moment: LoadedClient) => Promise<ClientChange<T>>,
+    decide: (moment: LoadedClient) => Promise<ResultAndChange<T>>,
     whenUnsure: (result: T) => void = () => {},
   ): Promise<T> {
     const { operation, client, also = {}, admitted } = turn;
     const deadlineMs = this.#pace.monotonicMs() + REQUEST_DEADLINE_MS;
-    return this.alone(client, async () => {
+    return this.runAlone(client, async () => {
       for (let tries = 1; tries <= TRIES_MAX && this.#pace.monotonicMs() < deadlineMs; tries++) {
         const loaded = await this.#store.load(client, also);
         if ((await admitted) === false) throw new NotAdmitted();
@@ -127,14 +127,14 @@ export class ClientUpdates {
    * Reads the clock once for both the state and the time of the request, so that the journal can record by how much
    * the clock went back.
    */
-  #toLoadedClient(loaded: ClientLoad): LoadedClient {
+  #toLoadedClient(loaded: ClientFromStore): LoadedClient {
     const clockMs = this.#clock();
     const state = moveStateBack(loaded.state, clockMs);
     return { ...loaded, state, now: chooseEventTime(state, clockMs) };
   }
 
   /** Runs `work` after the earlier requests of the client. Rejects with TooManyWaiting when the queue is full. */
-  alone<T>(client: ClientKey, work: () => Promise<T>): Promise<T> {
+  runAlone<T>(client: ClientKey, work: () => Promise<T>): Promise<T> {
     const turn = this.#queue.run(client.hash, work);
     return turn ?? Promise.reject(new TooManyWaiting('too many requests of one client are waiting'));
   }

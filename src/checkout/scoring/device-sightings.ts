@@ -1,31 +1,31 @@
 import { mergeSharingQuestions, type RuleChoice } from '#checkout/rollout/loaded-rules.ts';
-import { collectCountedValues, type ReadStatedAttributes } from '#decision/facts/attribute.ts';
+import { listAskedAttributes, type ReadStatedAttributes } from '#decision/facts/attribute.ts';
 import {
   type AskedAttribute,
+  mergeSightings,
   type NamedPseudonym,
   NO_SIGHTINGS,
-  pickMostShared,
   type Sightings,
 } from '#decision/facts/fact.ts';
-import type { NodeSecrets } from '#decision/payer/attribute-secrets.ts';
+import type { NodeSecretIds } from '#decision/payer/attribute-secrets.ts';
 import type { StatedAttributes } from '#decision/payer/attributes.ts';
 import type { OutcomeChange } from '#decision/payer/changes.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { ClientState } from '#decision/payer/client-state.ts';
-import { type KnownHints, listKnownHints } from '#decision/payer/hints.ts';
+import { type KnownHints, summarizeKnownHints } from '#decision/payer/hints.ts';
 import {
-  encodeMarks,
-  findSightingMarks,
+  encodeSightingMarks,
+  getSightingMarks,
   type PaymentNote,
   toPaymentNote,
 } from '#decision/payer/sighting-marks.ts';
-import { addAttributes, type Pseudonymizers, type VerdictBody } from '#decision/requests.ts';
+import { addDeclaredAttributes, type Pseudonymizers, type VerdictBody } from '#decision/requests.ts';
 import type { Store } from '#state/store.ts';
 
 /** The store that records sightings, and the secrets of this node. */
 interface SightingParts {
   readonly store: Store;
-  readonly secrets?: NodeSecrets;
+  readonly secrets?: NodeSecretIds;
 }
 
 /** A client at a moment, with its known devices and attributes. */
@@ -49,7 +49,7 @@ interface SeenDevices {
  * client is recorded on these devices before the count: `first` for the first time, `again` for a verdict that is
  * recorded already.
  */
-export async function recordSightings(
+export async function countSightings(
   { store, secrets }: SightingParts,
   { client, choice, state, hints, now, attributes = listAttributes(choice, hints, secrets) }: SeenDevices,
   recording: 'no' | 'first' | 'again' = 'no',
@@ -61,7 +61,7 @@ export async function recordSightings(
   const devices = Math.max(fingerprints.length, ips.length);
   if (devices === 0 && attributes.length === 0) return NO_SIGHTINGS;
   const sharing = mergeSharingQuestions(choice);
-  const marks = findSightingMarks(state, now);
+  const marks = getSightingMarks(state, now);
   const seen = await Promise.all(
     Array.from({ length: Math.max(1, devices) }, (_, index) => {
       const fingerprint = fingerprints[index] ?? null;
@@ -73,7 +73,7 @@ export async function recordSightings(
       return store.sightings(index > 0 || attributes.length === 0 ? ask : { ...ask, attributes });
     }),
   );
-  return seen.reduce(pickMostShared, NO_SIGHTINGS);
+  return seen.reduce(mergeSightings, NO_SIGHTINGS);
 }
 
 const NO_VALUES: readonly AskedAttribute[] = [];
@@ -85,16 +85,16 @@ const NO_VALUES: readonly AskedAttribute[] = [];
 function listAttributes(
   choice: RuleChoice,
   held: StatedAttributes,
-  secrets: NodeSecrets | undefined,
+  secrets: NodeSecretIds | undefined,
   said: ReadStatedAttributes | undefined = undefined,
 ): readonly AskedAttribute[] {
   // This is a shortcut: most requests have no attributes, and most rule sets count none.
   if (held.attributes === undefined && said === undefined) return NO_VALUES;
-  return collectCountedValues(mergeSharingQuestions(choice), held, said, secrets);
+  return listAskedAttributes(mergeSharingQuestions(choice), held, said, secrets);
 }
 
 /** The clients seen on a client's devices, and the marks with which the client itself was recorded. */
-export interface SightingsSeen {
+export interface RecordedSightings {
   readonly marks: number;
   readonly sightings: Sightings;
   /** The attribute values under which the client was recorded. */
@@ -115,7 +115,7 @@ export function hasNoDevicesOrAttributes({ state, sent }: AskedVerdict): boolean
 }
 
 /** The result for a client without a device. Real marks are never -1. */
-export const SIGHTINGS_WITHOUT_DEVICE: SightingsSeen = {
+export const SIGHTINGS_WITHOUT_DEVICE: RecordedSightings = {
   marks: -1,
   sightings: NO_SIGHTINGS,
   attributes: [],
@@ -129,17 +129,17 @@ export const SIGHTINGS_WITHOUT_DEVICE: SightingsSeen = {
 export async function recordVerdictSightings(
   parts: SightingParts & Pseudonymizers,
   asking: AskedVerdict,
-  before: SightingsSeen | null,
-): Promise<SightingsSeen> {
+  before: RecordedSightings | null,
+): Promise<RecordedSightings> {
   const { choice, state, sent, now } = asking;
-  const marks = encodeMarks(findSightingMarks(state, now));
+  const marks = encodeSightingMarks(getSightingMarks(state, now));
   if (before?.marks === marks) return before;
-  const hints = listKnownHints(state.hints, now);
+  const hints = summarizeKnownHints(state.hints, now);
   const said: ReadStatedAttributes = (declared) =>
-    addAttributes<StatedAttributes>({}, { attributes: declared }, sent, parts);
+    addDeclaredAttributes<StatedAttributes>({}, { attributes: declared }, sent, parts);
   const { secrets } = parts;
   const attributes = listAttributes(choice, hints, secrets, sent === undefined ? undefined : said);
-  const sightings = await recordSightings(
+  const sightings = await countSightings(
     parts,
     { ...asking, hints, attributes },
     isNotedNowhere(before) ? 'first' : 'again',
@@ -147,7 +147,7 @@ export async function recordVerdictSightings(
   return { marks, sightings, attributes };
 }
 
-function isNotedNowhere(seen: SightingsSeen | null): boolean {
+function isNotedNowhere(seen: RecordedSightings | null): boolean {
   return seen === null || seen === SIGHTINGS_WITHOUT_DEVICE;
 }
 
@@ -155,7 +155,7 @@ function isNotedNowhere(seen: SightingsSeen | null): boolean {
  * Finds the payment that is to be noted on the client's latest sightings. Returns null if there is none. A repeated
  * report notes the payment once more, because the node may have ended after it recorded the first report.
  */
-export function findNotedPayment(change: OutcomeChange, now: number): PaymentNote | null {
+export function findPaymentToNote(change: OutcomeChange, now: number): PaymentNote | null {
   const note = toPaymentNote(change, now);
   const { lastVerdictAt } = change.state;
   return note !== null && lastVerdictAt !== null && lastVerdictAt > note.since ? note : null;

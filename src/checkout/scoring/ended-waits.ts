@@ -1,4 +1,4 @@
-import { ENDED_WAITS_MS, toShortHash } from '#decision/payer/client-state.ts';
+import { ENDED_WAITS_WINDOW_MS, toShortHash } from '#decision/payer/client-state.ts';
 import type { Registers } from '#state/store.ts';
 
 /** The number of waits that one person may end in 24 hours, over all payers. */
@@ -26,7 +26,7 @@ export class WaitEndingLimit {
       const before = await this.#registers.read(REGISTER);
       const noted: Readonly<Record<string, Noted>> = JSON.parse(before ?? '{}');
       const recent = Object.entries(noted).flatMap(([who, waits]) => {
-        const kept = waits.filter(([at]) => at > now - ENDED_WAITS_MS);
+        const kept = waits.filter(([at]) => at > now - ENDED_WAITS_WINDOW_MS);
         return kept.length === 0 ? [] : [[who, kept] as const];
       });
       const own = recent.find(([who]) => who === person)?.[1] ?? [];

@@ -8,9 +8,9 @@ export type ErasureTimes = ReadonlyMap<string, number>;
 interface ErasureSources {
   readonly store: Pick<Store, 'unshippedErasures'>;
   /** Null if there is no archive. */
-  readonly archive: { erasureTimes(): Promise<ErasureTimes> } | null;
+  readonly archive: { readErasureTimes(): Promise<ErasureTimes> } | null;
   /** Null if there is no ledger. */
-  readonly ledger: { timeOf(clientHash: string): number | undefined } | null;
+  readonly ledger: { findErasureTime(clientHash: string): number | undefined } | null;
 }
 
 /**
@@ -31,10 +31,12 @@ export class ErasureFinder {
    * Returns when the client was last erased, epoch ms. Returns null if no erasure is known. Throws StoreUnavailable
    * if a source cannot be read.
    */
-  async lastErasure(client: Pick<ClientKey, 'hash'>): Promise<number | null> {
+  async findLastErasure(client: Pick<ClientKey, 'hash'>): Promise<number | null> {
     const number = toClientNumber(client.hash);
     const times = (await this.#times()).map((known) => known.get(number));
-    const known = [...times, this.#sources.ledger?.timeOf(client.hash)].filter((at) => at !== undefined);
+    const known = [...times, this.#sources.ledger?.findErasureTime(client.hash)].filter(
+      (at) => at !== undefined,
+    );
     return known.length === 0 ? null : Math.max(...known);
   }
 
@@ -57,7 +59,7 @@ export class ErasureFinder {
       unshipped.set(number, Math.max(at, unshipped.get(number) ?? 0));
     if (archive === null) return [unshipped];
     try {
-      return [unshipped, await archive.erasureTimes()];
+      return [unshipped, await archive.readErasureTimes()];
     } catch (cause) {
       if (cause instanceof StoreUnavailable) throw cause;
       throw new StoreUnavailable('the archive cannot be read, and may know that the payer was erased', {

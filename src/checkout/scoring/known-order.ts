@@ -2,11 +2,16 @@ import { isAttempt } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import { findRememberedOrderStage, toShortHash } from '#decision/payer/client-state.ts';
-import { type ArchivedOrder, type AskedOrder, type OrderStage, toOrderStage } from '#decision/payer/order.ts';
+import {
+  type ArchivedOrder,
+  type ClientOrder,
+  type OrderStage,
+  toOrderStage,
+} from '#decision/payer/order.ts';
 import { findRecentOrder, hasOlderOrders } from '#decision/payer/outcomes.ts';
-import { readClaimedArchive } from '#state/archive-register.ts';
+import { readClaimedArchiveId } from '#state/archive-register.ts';
 import { RETENTION } from '#state/retention.ts';
-import type { ClientLoad, Store } from '#state/store.ts';
+import type { ClientFromStore, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import type { ArchivedOrders } from './archived-orders.ts';
 
@@ -16,7 +21,7 @@ import type { ArchivedOrders } from './archived-orders.ts';
  */
 export async function isAskedByAnother(
   store: Pick<Store, 'decisionsOfOrder'>,
-  { client, orderRef }: AskedOrder,
+  { client, orderRef }: ClientOrder,
 ): Promise<boolean> {
   const decisions = await store.decisionsOfOrder(client.platform, orderRef);
   return decisions.length > 0 && decisions.every(({ clientIdKey }) => clientIdKey !== client.clientIdKey);
@@ -27,10 +32,10 @@ export async function isAskedByAnother(
  * decisions, then the archive. A source is skipped if it cannot know the order, or if its answer would change
  * nothing. Throws StoreUnavailable if the answer needs an archive that this node does not have.
  */
-export async function findOutcomeAndStage(
+export async function findOrderOutcomeAndStage(
   store: Pick<Store, 'decisionsOfOrder' | 'registers'>,
-  asked: AskedOrder,
-  { state, order }: Pick<ClientLoad, 'state' | 'order'>,
+  asked: ClientOrder,
+  { state, order }: Pick<ClientFromStore, 'state' | 'order'>,
   archivedOrders: Pick<ArchivedOrders, 'find'> | null,
 ): Promise<ArchivedOrder> {
   const { client, orderRef } = asked;
@@ -47,7 +52,7 @@ export async function findOutcomeAndStage(
   const orderStage = pickFartherOrderStage(remembered, hot);
   if (isEnough) return { known, orderStage };
   if (archivedOrders === null) {
-    const isUntold = orderStage === 'notAsked' && (await readClaimedArchive(store.registers)) !== null;
+    const isUntold = orderStage === 'notAsked' && (await readClaimedArchiveId(store.registers)) !== null;
     if (isUntold) throw new StoreUnavailable(ELSEWHERE);
     return { known, orderStage };
   }

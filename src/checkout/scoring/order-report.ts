@@ -6,7 +6,7 @@ import { type ClientState, findOrderAmount, toShortHash } from '#decision/payer/
 import { findMinorUnitDigits } from '#decision/payer/currency.ts';
 import {
   type DatedReport,
-  getSettledAmount,
+  findSettledAmount,
   type KnownOrder,
   type ReportedOutcome,
 } from '#decision/payer/order.ts';
@@ -42,7 +42,7 @@ function requireMinorUnits(amount: string, currency: string): void {
  * Sets the currency of a report's money: the currency that the report names, else that of the order, else that of the
  * platform. Throws AmountTooPrecise.
  */
-export function setReportCurrency(
+export function toReportWithCurrency(
   { money, outcome, cause, occurredAt, orderRef }: OrderReport,
   { events }: Pick<ClientState, 'events'>,
   known: KnownOrder | null,
@@ -50,7 +50,7 @@ export function setReportCurrency(
 ): ReportOfOrder {
   const report = { outcome, cause, occurredAt, orderRef };
   if (money === undefined) return report;
-  const settled = known === null ? undefined : getSettledAmount(known);
+  const settled = known === null ? undefined : findSettledAmount(known);
   const ofOrder = parseMoney(settled ?? findOrderAmount(events, toShortHash(orderRef)) ?? '');
   const currency = money.currency ?? ofOrder?.currency ?? platformCurrency;
   requireMinorUnits(money.amount, currency);
@@ -73,7 +73,7 @@ export function toJournaledOutcome(
     ...(undated === undefined ? {} : { undated }),
     ...(awaitsPayment === undefined ? {} : { awaitsPayment }),
   };
-  const settled = getSettledAmount(known);
+  const settled = findSettledAmount(known);
   return {
     order,
     ...(isDeepStrictEqual(order, report) ? {} : { report }),

@@ -1,7 +1,7 @@
 import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { ReportingListener } from '#checkout/metrics/reporting-listener.ts';
 import { type BodyDevice, isPlaceholderClient } from '#decision/body-hints.ts';
-import { checkAttributes } from '#decision/payer/attributes.ts';
+import { summarizeSentAttributes } from '#decision/payer/attributes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { ScoreBody, VerdictBody } from '#decision/requests.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
@@ -43,7 +43,11 @@ export class RequestFieldCounts {
     reporting?.sent(platform, 'placeholderClients', now);
   }
 
-  #device(platform: PlatformName, { fingerprint, ip }: ScoreBody, { absent }: BodyDevice): void {
+  #device(
+    platform: PlatformName,
+    { fingerprint, ip }: ScoreBody,
+    { unusableHints: absent }: BodyDevice,
+  ): void {
     const { metrics, reporting, clock } = this.#parts;
     const now = clock();
     if (ip !== undefined) reporting?.sent(platform, 'ip', now);
@@ -66,7 +70,7 @@ export class RequestFieldCounts {
   ): void {
     const { metrics, reporting, clock } = this.#parts;
     const now = clock();
-    const checked = checkAttributes(declared, sent);
+    const checked = summarizeSentAttributes(declared, sent);
     for (const [attribute, why] of checked.declared) {
       reporting?.sent(platform, `attribute ${attribute}`, now);
       if (why === null) continue;

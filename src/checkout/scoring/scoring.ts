@@ -13,12 +13,12 @@ import { isAttempt } from '#decision/conclude-verdict.ts';
 import { type DecisionInput, decideScore, decideVerdict, type VerdictResult } from '#decision/decide.ts';
 import { type Decision, type ScoreAnswer, toVerdictAnswer, type VerdictAnswer } from '#decision/decision.ts';
 import { getRecordShape } from '#decision/decision-record.ts';
-import { type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
-import type { NodeSecrets } from '#decision/payer/attribute-secrets.ts';
+import { type DrawHoldouts, NO_HOLDOUTS } from '#decision/holdout.ts';
+import type { NodeSecretIds } from '#decision/payer/attribute-secrets.ts';
 import {
   type EndWaitResult,
   endWait,
-  isDueWaitOf,
+  isDueWait,
   type OutcomeEffect,
   recordOutcome,
   setBinding,
@@ -28,7 +28,7 @@ import type { ClientKey, PlatformName } from '#decision/payer/client-key.ts';
 import { type Binding, type ClientState, EVENTS_MAX, type Override } from '#decision/payer/client-state.ts';
 import type { PaymentNote } from '#decision/payer/sighting-marks.ts';
 import {
-  addAttributes,
+  addDeclaredAttributes,
   type Pseudonymizers,
   type ScoreBody,
   toScoreRequest,
@@ -42,20 +42,25 @@ import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import { type ArchivedOrders, PrefetchedOrders } from './archived-orders.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './chosen-rules.ts';
-import { type ClientChange, ClientUpdates, type LoadedClient, type ProcessClock } from './client-updates.ts';
 import {
-  findNotedPayment,
+  ClientUpdates,
+  type LoadedClient,
+  type ProcessClock,
+  type ResultAndChange,
+} from './client-updates.ts';
+import {
+  countSightings,
+  findPaymentToNote,
   hasNoDevicesOrAttributes,
-  recordSightings,
+  type RecordedSightings,
   recordVerdictSightings,
   SIGHTINGS_WITHOUT_DEVICE,
-  type SightingsSeen,
 } from './device-sightings.ts';
 import { WaitEndingLimit } from './ended-waits.ts';
 import type { ErasureFinder } from './erasure-finder.ts';
 import { claimIdempotencyKey } from './idempotency-claim.ts';
-import { findOutcomeAndStage, isAskedByAnother } from './known-order.ts';
-import { type OrderReport, setReportCurrency, toJournaledOutcome } from './order-report.ts';
+import { findOrderOutcomeAndStage, isAskedByAnother } from './known-order.ts';
+import { type OrderReport, toJournaledOutcome, toReportWithCurrency } from './order-report.ts';
 import { RequestFieldCounts } from './request-field-counts.ts';
 
 export interface ScoringServiceParts extends Pseudonymizers {
@@ -65,9 +70,9 @@ export interface ScoringServiceParts extends Pseudonymizers {
   /** This node's copy of the shared lists. If missing, nobody is on any list. */
   readonly lists?: SharedLists;
   /** Draws who is held out of a rule. If missing, nobody is held out. */
-  readonly holdoutDraw?: HoldoutDraw;
+  readonly holdoutDraw?: DrawHoldouts;
   /** The attribute secrets of this node. If missing, every stored pseudonym is used unchanged. */
-  readonly secrets?: NodeSecrets;
+  readonly secrets?: NodeSecretIds;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly metrics: Metrics;
@@ -76,7 +81,7 @@ export interface ScoringServiceParts extends Pseudonymizers {
   /** Finds orders that the store has forgotten. Missing or null if there is no archive. */
   readonly archivedOrders?: Pick<ArchivedOrders, 'find'> | null;
   /** Finds erasures of payers. If missing, no erasure is known. */
-  readonly erasures?: Pick<ErasureFinder, 'lastErasure'>;
+  readonly erasures?: Pick<ErasureFinder, 'findLastErasure'>;
   /** The default is the process's own clock. */
   readonly pace?: ProcessClock;
 }
@@ -147,7 +152,7 @@ export interface OutcomeRecorder {
 export class ScoringService {
   readonly #parts: ScoringServiceParts;
   readonly #lists: SharedLists;
-  readonly #holdoutDraw: HoldoutDraw;
+  readonly #holdoutDraw: DrawHoldouts;
   readonly #updates: ClientUpdates;
   readonly #endedWaits: WaitEndingLimit;
   readonly #fieldCounts: RequestFieldCounts;
@@ -181,7 +186,7 @@ export class ScoringService {
         : claimIdempotencyKey(this.#parts.store, { platform, body, idempotencyKey, admitted });
     // If the client cannot be loaded, nobody waits for the claim or handles its rejection.
     claimed?.catch(() => {});
-    let seen: SightingsSeen | null = null;
+    let seen: RecordedSightings | null = null;
     const turn = { operation: 'verdict', client, also, admitted: claimed ?? admitted };
     const decide = async ({ state, now, answer }: LoadedClient) => {
       if (answer !== null) return { result: { ...answer, replayed: true, verdicts: null }, change: null };
@@ -192,8 +197,8 @@ export class ScoringService {
       const standing = this.#completeInput({ client, state, sightings: seen.sightings, now });
       return toCommittedVerdict(ask, this.#decide(ask, standing), seen);
     };
-    const { verdicts, ...answered } = await this.#updates.take(turn, decide, (unsure) => {
-      if (unsure.verdicts !== null) this.#parts.ruleSource.observe(unsure.verdicts, false);
+    const { verdicts, ...answered } = await this.#updates.runTurn(turn, decide, (unsure) => {
+      if (unsure.verdicts !== null) this.#parts.ruleSource.countVerdict(unsure.verdicts, false);
     });
     this.#countVerdict(verdicts);
     this.#fieldCounts.verdict(platform, body, (verdicts ?? ask.choice).rules);
@@ -208,12 +213,13 @@ export class ScoringService {
     const device = readDevice(body);
     const request = toScoreRequest(body, pseudonym, formerPseudonym, device);
     const choice = ruleSource.choose(client);
-    const requestFor = (rules: RuleSet) => addAttributes(request, rules, body.attributes, this.#parts);
+    const requestFor = (rules: RuleSet) =>
+      addDeclaredAttributes(request, rules, body.attributes, this.#parts);
     const turn = { operation: 'score', client, admitted };
     let deciding = choice.rules;
-    const answer = await this.#updates.take(turn, async ({ state: before, now }) => {
+    const answer = await this.#updates.runTurn(turn, async ({ state: before, now }) => {
       const hints = recordScore(before, requestFor(choice.rules), now).known();
-      const sightings = await recordSightings(this.#parts, { client, choice, state: before, hints, now });
+      const sightings = await countSightings(this.#parts, { client, choice, state: before, hints, now });
       const standing = this.#completeInput({ client, state: before, sightings, now });
       const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>
         decideScore(rules, standing, requestFor(rules)),
@@ -221,12 +227,12 @@ export class ScoringService {
       // The networks around an address are stored only with its hint, so the journal leaves them out.
       const { networks: _, ...asTold } = requestFor(rules);
       deciding = rules;
-      const { answer, drawn, nextState: state } = result;
+      const { answer, drawnHoldouts: drawn, nextState: state } = result;
       const holdout = drawn.length === 0 ? {} : { holdout: drawn };
       const told = { at: now, platform, clientIdKey, request: asTold, ruleVersion: rules.version, answer };
       return { result: answer, change: { state, entry: { kind: 'score', ...told, ...holdout } } };
     });
-    metrics.score(answer);
+    metrics.countScore(answer);
     this.#fieldCounts.score(platform, body, device, deciding);
     return answer;
   }
@@ -264,26 +270,26 @@ export class ScoringService {
     };
     const { currency } = getPlatformSettings(ruleSource.choose(turn.client).rules, platform);
     const asked = { client: turn.client, orderRef };
-    const record = async (moment: LoadedClient): Promise<ClientChange<RecordedOutcome>> => {
+    const record = async (moment: LoadedClient): Promise<ResultAndChange<RecordedOutcome>> => {
       const { state: before, now } = moment;
       if (before.firstSeenAt === null && (await this.#isBeforeErasure(turn.client, report)))
         return { result: { answer: { effect: 'unknownPayer' }, before: null }, change: null };
-      const { known, orderStage } = await findOutcomeAndStage(store, asked, moment, archivedOrders);
+      const { known, orderStage } = await findOrderOutcomeAndStage(store, asked, moment, archivedOrders);
       const isStrange = orderStage === 'notAsked' && (await isAskedByAnother(store, asked));
-      const inMoney = setReportCurrency(report, before, known, currency);
+      const inMoney = toReportWithCurrency(report, before, known, currency);
       const change = recordOutcome(before, known, inMoney, now, orderStage);
       const { effect, state, order, displaced, report: taken } = change;
       const answer: OutcomeResult = { effect, ...(isStrange ? { askedBy: 'anotherClient' } : {}) };
       const seen = state === before ? null : toCountedOutcome(turn.client, before, state);
-      const result = { answer, before, now, seen, payment: findNotedPayment(change, now) };
+      const result = { answer, before, now, seen, payment: findPaymentToNote(change, now) };
       if (seen === null) return { result, change: null };
       const told = { at: now, platform, clientIdKey, orderRef, ...toJournaledOutcome(order, taken) };
       const entry = { kind: 'outcome', ...told } as const;
       const kept = { orders: displaced, keptMs: this.#displacedMs };
       return { result, change: { state, entry, displaced: kept } };
     };
-    const recorded = await this.#updates.take(turn, record, (unsure) => {
-      if (unsure.before !== null && unsure.seen !== null) ruleSource.observeOutcome(unsure.seen, false);
+    const recorded = await this.#updates.runTurn(turn, record, (unsure) => {
+      if (unsure.before !== null && unsure.seen !== null) ruleSource.countOutcome(unsure.seen, false);
     });
     const { answer } = recorded;
     metrics.count('scoring_outcomes_total', { outcome: report.outcome, effect: answer.effect });
@@ -291,7 +297,7 @@ export class ScoringService {
     if (recorded.before === null) return answer;
     const { before, now, seen, payment } = recorded;
     reporting?.reported(platform, before, orderRef, now);
-    if (seen !== null) ruleSource.observeOutcome(seen, true);
+    if (seen !== null) ruleSource.countOutcome(seen, true);
     if (payment !== null) await store.notePayment({ client: turn.client, ...payment });
     return answer;
   }
@@ -303,7 +309,7 @@ export class ScoringService {
     binding: Binding | null,
   ): Promise<BeforeAndAfter<Binding>> {
     const turn = { operation: 'binding', client: this.#parts.store.clientKeys.of(platform, clientIdKey) };
-    return this.#updates.take(turn, async ({ state: before, now }) => {
+    return this.#updates.runTurn(turn, async ({ state: before, now }) => {
       const state = setBinding(before, binding, now);
       const result = { before: before.binding, after: binding };
       if (state === before) return { result, change: null };
@@ -323,7 +329,7 @@ export class ScoringService {
     who: string,
   ): Promise<BeforeAndAfter<Override>> {
     const turn = { operation: 'override', client: this.#parts.store.clientKeys.of(platform, clientIdKey) };
-    return this.#updates.take(turn, async ({ state: before, now }) => {
+    return this.#updates.runTurn(turn, async ({ state: before, now }) => {
       const dated = override === null ? null : { ...override, at: now };
       const state = setOverride(before, dated, now);
       const result = { before: before.override, after: dated };
@@ -344,7 +350,7 @@ export class ScoringService {
   ): Promise<WaitEndEffect> {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     const wait = { seq, waitUntil: ladderAfter.waitUntil };
-    const effect = await this.#updates.take<WaitEndEffect>(
+    const effect = await this.#updates.runTurn<WaitEndEffect>(
       { operation: 'waitEnd', client },
       async ({ state, now }) => {
         const end = endWait(state, wait, now);
@@ -356,7 +362,7 @@ export class ScoringService {
       },
     );
     if (effect === 'tooManyOfPayer' || effect === 'tooManyOfPerson')
-      this.#parts.metrics.tooManyWaitsEnded(who);
+      this.#parts.metrics.noteTooManyWaitsEnded(who);
     return effect;
   }
 
@@ -366,18 +372,18 @@ export class ScoringService {
     const { state } = await this.#parts.store.load(client);
     const newest = await this.#parts.store.decisionsOfClient(client, EVENTS_MAX);
     const isDue = ({ verdict, seq, ladderAfter: { waitUntil } }: Decision) =>
-      verdict === 'WAIT' && isDueWaitOf(state, { seq, waitUntil });
+      verdict === 'WAIT' && isDueWait(state, { seq, waitUntil });
     return newest.find(isDue) ?? null;
   }
 
   async erase(platform: PlatformName, clientIdKey: string): Promise<void> {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
-    await this.#updates.alone(client, () => this.#parts.store.erase(client));
+    await this.#updates.runAlone(client, () => this.#parts.store.erase(client));
   }
 
   /** Whether a report about a payer without a state is older than the erasure. An undated report is taken as older. */
   async #isBeforeErasure(client: ClientKey, { occurredAt }: OrderReport): Promise<boolean> {
-    const erasedAt = (await this.#parts.erasures?.lastErasure(client)) ?? null;
+    const erasedAt = (await this.#parts.erasures?.findLastErasure(client)) ?? null;
     return erasedAt !== null && (occurredAt ?? Number.NEGATIVE_INFINITY) <= erasedAt;
   }
 
@@ -388,7 +394,11 @@ export class ScoringService {
   #decide({ choice, body, requestId }: VerdictAsk, standing: DecisionInput): Verdicts {
     const decideBy: DecideBy<VerdictResult> = (rules, arm) => {
       const request = toVerdictRequest(body, requestId, arm, choice.draw);
-      return decideVerdict(rules, standing, addAttributes(request, rules, body.attributes, this.#parts));
+      return decideVerdict(
+        rules,
+        standing,
+        addDeclaredAttributes(request, rules, body.attributes, this.#parts),
+      );
     };
     const { rules, result } = decideByChoice(this.#parts.ruleSource, choice, decideBy);
     const shadowed = decideByShadow(choice, decideBy);
@@ -400,14 +410,19 @@ export class ScoringService {
     if (verdicts === null) metrics.count('scoring_idempotent_replays_total', {});
     else {
       const { decision, nextState } = verdicts;
-      metrics.verdict(decision);
+      metrics.countVerdict(decision);
       if (isAttempt(decision.verdict)) reporting?.granted(decision.platform, nextState);
-      ruleSource.observe(verdicts, true);
+      ruleSource.countVerdict(verdicts, true);
     }
   }
 
   #completeInput(standing: Omit<DecisionInput, 'lists' | 'holdoutDraw' | 'secrets'>): DecisionInput {
-    return { ...standing, lists: this.#lists, holdoutDraw: this.#holdoutDraw, secrets: this.#parts.secrets };
+    return {
+      ...standing,
+      lists: this.#lists,
+      holdoutDraw: this.#holdoutDraw,
+      secretIds: this.#parts.secrets,
+    };
   }
 }
 
@@ -415,8 +430,8 @@ export class ScoringService {
 function toCommittedVerdict(
   { idempotencyKey }: VerdictAsk,
   verdicts: Verdicts,
-  { attributes: notedAttributes }: SightingsSeen,
-): ClientChange<VerdictStepResult> {
+  { attributes: notedAttributes }: RecordedSightings,
+): ResultAndChange<VerdictStepResult> {
   const { rules, decision, nextState: state } = verdicts;
   const { at, platform, clientIdKey, decisionId } = decision;
   const entry = { kind: 'verdict', at, platform, clientIdKey, decision } as const;

@@ -1,11 +1,11 @@
-import { joinAttributes, type NodeSecrets } from '#decision/payer/attribute-secrets.ts';
-import { countValues } from '#decision/payer/attribute-values.ts';
+import { joinAttributes, type NodeSecretIds } from '#decision/payer/attribute-secrets.ts';
+import { countAttributeValues } from '#decision/payer/attribute-values.ts';
 import {
   ATTRIBUTE_NUMBER_MAX,
-  type AttributeReading,
   type Attributes,
   type DeclaredAttribute,
   type DeclaredAttributes,
+  type NullableAttributeValue,
   readAttributeAsDeclared,
   type StatedAttributes,
 } from '#decision/payer/attributes.ts';
@@ -15,7 +15,7 @@ import {
   type Fact,
   type FactContext,
   type FactDomain,
-  type FactReading,
+  type NullableFactValue,
   type SharingQuestions,
   sortWindowsLongestFirst,
   type WindowedFact,
@@ -47,7 +47,7 @@ export function createAttributeFact(declared: DeclaredAttribute): AttributeFact 
  * Binds a fact that counts the values of an attribute, or the clients with a value, to the declared attribute.
  * Returns any other fact unchanged.
  */
-export function createAttributeVelocity(fact: WindowedFact, declared: DeclaredAttribute): WindowedFact {
+export function bindVelocityFactToAttribute(fact: WindowedFact, declared: DeclaredAttribute): WindowedFact {
   const { ofAttribute } = fact;
   if (ofAttribute === undefined) return fact;
   const { name } = declared;
@@ -68,7 +68,9 @@ export function bindFactToAttribute(
   declared: DeclaredAttribute | undefined,
 ): Fact | undefined {
   if (declared === undefined) return fact;
-  return fact?.kind === 'windowed' ? createAttributeVelocity(fact, declared) : createAttributeFact(declared);
+  return fact?.kind === 'windowed'
+    ? bindVelocityFactToAttribute(fact, declared)
+    : createAttributeFact(declared);
 }
 
 /** Reads the declared attributes of a request. */
@@ -81,11 +83,11 @@ const NOTHING_STATED: StatedAttributes = {};
  * an earlier score. While the secret is being changed, each value is asked for under both secrets, because no client
  * was seen under the new secret yet.
  */
-export function collectCountedValues(
+export function listAskedAttributes(
   { attributes: questions }: SharingQuestions,
   held: StatedAttributes = NOTHING_STATED,
   readStated: ReadStatedAttributes = () => NOTHING_STATED,
-  secrets?: NodeSecrets,
+  secrets?: NodeSecretIds,
 ): readonly AskedAttribute[] {
   if (questions === undefined) return [];
   const asked = new Map<string, AskedAttribute>();
@@ -109,7 +111,7 @@ function countOwnValues(
   value: string | null,
   windowMs: number,
 ): number {
-  return countValues(state.attributeValues, name, value, now - windowMs);
+  return countAttributeValues(state.attributeValues, name, value, now - windowMs);
 }
 
 /**
@@ -128,7 +130,7 @@ function countClients(
 /** Returns the pseudonym of an attribute. Returns null if the attribute has none. */
 export function findPseudonym(
   declared: DeclaredAttribute,
-  value: AttributeReading | undefined,
+  value: NullableAttributeValue | undefined,
 ): string | null {
   const reading = readAttributeAsDeclared(declared, value);
   return declared.pseudonym && typeof reading === 'string' ? reading : null;
@@ -164,7 +166,9 @@ export function parseAttributeFactLabel(label: string): string | null {
 }
 
 /** Restores the attributes of a request from its recorded facts. Returns undefined if no attribute was recorded. */
-export function restoreAttributes(facts: Readonly<Record<string, FactReading>>): Attributes | undefined {
+export function restoreAttributes(
+  facts: Readonly<Record<string, NullableFactValue>>,
+): Attributes | undefined {
   const found = Object.entries(facts).flatMap(([label, value]) => {
     const name = parseAttributeFactLabel(label);
     return name === null ? [] : [[name, value] as const];

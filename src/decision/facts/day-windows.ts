@@ -2,13 +2,13 @@ import { EVENT_WINDOW_MS_MAX, EVENTS_MAX, type VerdictEvent } from '#decision/pa
 import {
   DAY_COUNT_MAX,
   type DayTally,
-  readTallies,
   TALLIED_DAYS_MAX,
   TALLIED_METHODS_MAX,
   toDayNumber,
   toTalliedMethod,
+  unpackDayTallies,
 } from '#decision/payer/day-tallies.ts';
-import { countDomain, type FactContext, type FactDomain, type WindowedFact } from './fact.ts';
+import { createCountDomain, type FactContext, type FactDomain, type WindowedFact } from './fact.ts';
 
 const DAY_MS = 24 * 3600_000;
 
@@ -19,16 +19,16 @@ const DAY_MS = 24 * 3600_000;
 const REQUESTS_MAX = TALLIED_DAYS_MAX * 3 * DAY_COUNT_MAX + EVENTS_MAX;
 
 /** The domain of a count of requests, whatever its window. */
-export const TALLIED_REQUESTS = countDomain(REQUESTS_MAX);
+export const TALLIED_REQUESTS_DOMAIN = createCountDomain(REQUESTS_MAX);
 
 /** The domain of a count of methods, whatever its window. */
-export const TALLIED_METHODS = countDomain(EVENTS_MAX + TALLIED_METHODS_MAX);
+export const TALLIED_METHODS_DOMAIN = createCountDomain(EVENTS_MAX + TALLIED_METHODS_MAX);
 
 /** The sentence that explains windows above a day, for the descriptions of facts that have such windows. */
 export const WHOLE_DAYS_NOTE = `A window above a day counts whole days of UTC, today included: up to ${TALLIED_DAYS_MAX}d.`;
 
 /** The remembered requests of some whole days of UTC. The last day is today. */
-export interface RememberedDays {
+export interface RememberedRequests {
   readonly events: readonly VerdictEvent[];
   /** Counts of the requests that are no longer among the events. */
   readonly tallies: readonly DayTally[];
@@ -46,7 +46,7 @@ interface TalliedFact {
    * Computes the fact for a window of several whole days. The result is never less than that of `within` for a
    * shorter window.
    */
-  readonly onDays: (seen: RememberedDays, context: FactContext) => number;
+  readonly onDays: (seen: RememberedRequests, context: FactContext) => number;
 }
 
 /** Creates a fact that is exact for windows up to a day, and that counts whole days for longer windows. */
@@ -72,16 +72,16 @@ export function createDayWindowFact({
   };
 }
 
-function findDaysSeen({ state, now }: FactContext, windowMs: number): RememberedDays {
+function findDaysSeen({ state, now }: FactContext, windowMs: number): RememberedRequests {
   const before = toDayNumber(now) - windowMs / DAY_MS;
   return {
     events: state.events.filter(({ at }) => toDayNumber(at) > before),
-    tallies: readTallies(state.dayTallies).filter(({ day }) => day > before),
+    tallies: unpackDayTallies(state.dayTallies).filter(({ day }) => day > before),
   };
 }
 
 /** Counts the different payment methods of some days. */
-export function countMethods({ events, tallies }: RememberedDays): number {
+export function countDistinctMethods({ events, tallies }: RememberedRequests): number {
   const methods = new Set(events.map(({ method }) => method));
   const names = new Set(events.map(({ method }) => toTalliedMethod(method)));
   const older = new Set(tallies.flatMap((tally) => tally.methods).filter((name) => !names.has(name)));
@@ -92,8 +92,8 @@ export function countMethods({ events, tallies }: RememberedDays): number {
  * Lists the amounts of the orders that were attempted on some days, in the form of `formatMoney`. Each order is
  * counted once a day, with its newest attempt. `asked` is the request that is being decided.
  */
-export function listAmounts(
-  { events, tallies }: RememberedDays,
+export function listAttemptedAmountsOfDays(
+  { events, tallies }: RememberedRequests,
   asked: VerdictEvent | null,
 ): readonly string[] {
   const attempts = events.filter((event) => event.granted || event === asked);

@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { list, literal, named, type Shape, shape, yesNo } from '#base/shapes.ts';
+import { list, literal, named, shape, type ValueOf, yesNo } from '#base/shapes.ts';
 import type { Attributes, DeclaredAttribute } from '#decision/payer/attributes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { ClientGroup, ClientState, VerdictEvent } from '#decision/payer/client-state.ts';
@@ -51,7 +51,7 @@ export interface SharingNotes {
 }
 
 /** The question of a rule set that asks nothing about a device. */
-export const NO_QUESTION: SharingQuestion = {
+export const NO_SHARING_QUESTION: SharingQuestion = {
   windowsMs: [],
   marks: [],
   verdictWindowsMs: [],
@@ -131,7 +131,7 @@ export function mergeQuestions(questions: readonly SharingQuestions[]): SharingQ
 }
 
 /** Picks the more shared device for each window, or of two equal devices the one with fewer paying clients. */
-export function pickMostShared(one: Sightings, other: Sightings): Sightings {
+export function mergeSightings(one: Sightings, other: Sightings): Sightings {
   const attributes = one.attributes ?? other.attributes;
   return {
     fingerprint: pickByWindow(one.fingerprint, other.fingerprint),
@@ -144,12 +144,12 @@ function pickByWindow(one: Sightings['ip'], other: Sightings['ip']): Sightings['
   if (one.size === 0) return other;
   if (other.size === 0) return one;
   return new Map(
-    [...one].map(([windowMs, counts]) => [windowMs, pickMoreShared(counts, other.get(windowMs))]),
+    [...one].map(([windowMs, counts]) => [windowMs, pickMoreSharedCounts(counts, other.get(windowMs))]),
   );
 }
 
 /** Adds the client's own marks to the counts of the marks that are asked for. Other marks get the count 0. */
-export function countClientWithMarks(
+export function addClientMarks(
   counts: SharingCounts,
   own: SightingMarks,
   marks: readonly SightingMark[],
@@ -167,7 +167,7 @@ export function countClientWithMarks(
 }
 
 /** Picks the counts of the more shared device. The verdicts are those of the busier device. */
-export function pickMoreShared(one: SharingCounts, other: SharingCounts = one): SharingCounts {
+export function pickMoreSharedCounts(one: SharingCounts, other: SharingCounts = one): SharingCounts {
   const more = other.clients - one.clients || one.paying - other.paying;
   const [shared, less] = more > 0 ? [other, one] : [one, other];
   return less.verdicts > shared.verdicts ? { ...shared, verdicts: less.verdicts } : shared;
@@ -225,21 +225,21 @@ export interface Conclusions {
 /** A value that a fact can have, and with which rules compare the fact. */
 export type FactValue = number | boolean | string;
 
-export const factValue = Type.Unsafe<FactValue>({
+export const factValueSchema = Type.Unsafe<FactValue>({
   type: ['number', 'boolean', 'string'],
   description: 'What a fact of the catalogue may be',
 });
 
 /** The recorded value of a fact. Null if the value was not known. A fact that was not recorded is missing. */
-export type FactReading = FactValue | null;
+export type NullableFactValue = FactValue | null;
 
-export const factReading = Type.Unsafe<FactReading>({
+export const nullableFactValueSchema = Type.Unsafe<NullableFactValue>({
   type: ['number', 'boolean', 'string', 'null'],
   description: 'What a fact of the catalogue was; null: not known',
 });
 
 /** The values that a fact can have. Rule files are checked against it. */
-export type FactDomain = Shape<(typeof DOMAINS)[keyof typeof DOMAINS]>;
+export type FactDomain = ValueOf<(typeof DOMAINS)[keyof typeof DOMAINS]>;
 
 export const DOMAINS = {
   number: named(
@@ -260,7 +260,7 @@ export const DOMAINS = {
 } as const;
 
 /** The payers for whom a fact has no value. */
-export interface WithoutValue {
+export interface FactAbsence {
   /** The payers whose value is not known, like "a payer who never paid". */
   readonly of: string;
   /** The value that an author who forgets such payers would expect. `rules check` remarks on comparisons with it. */
@@ -272,14 +272,14 @@ interface FactDescription {
   readonly unit: string | null;
   readonly description: string;
   /** The payers without a value. Only the operator `known` matches them. Missing if all payers have a value. */
-  readonly absence?: WithoutValue | undefined;
+  readonly absence?: FactAbsence | undefined;
 }
 
 interface PlainFact extends FactDescription {
   readonly kind: 'plain';
   /** If true, decisions compute and record the fact only when a rule asks for it. If missing, every decision does. */
   readonly onDemand?: true;
-  readonly read: (context: FactContext) => FactReading;
+  readonly read: (context: FactContext) => NullableFactValue;
 }
 
 /** A fact that can be computed later from any record, so decisions record it only when a rule uses it. */
@@ -320,7 +320,7 @@ export interface AttributeFact extends FactDescription {
   readonly kind: 'attribute';
   /** Null in the catalogue, which belongs to no rule set. */
   readonly declared: DeclaredAttribute | null;
-  readonly read: (context: FactContext) => FactReading;
+  readonly read: (context: FactContext) => NullableFactValue;
 }
 
 export interface ConcludedFact extends FactDescription {
@@ -340,7 +340,7 @@ export function countSecondsSince(then: number, now: number): number {
   return Math.min(SECONDS_MAX, Math.max(0, Math.floor((now - then) / 1000)));
 }
 
-export function countDomain(max: number): FactDomain {
+export function createCountDomain(max: number): FactDomain {
   return { type: 'number', integer: true, min: 0, max };
 }
 
@@ -361,7 +361,7 @@ export function plainFact(
 }
 
 /** Returns the fact so that it is computed and recorded only when a rule asks for it. */
-export function computeOnDemand(fact: PlainFact): PlainFact {
+export function toOnDemandFact(fact: PlainFact): PlainFact {
   return { ...fact, onDemand: true };
 }
 
@@ -370,8 +370,8 @@ export function plainFactIfKnown(
   domain: FactDomain,
   unit: string | null,
   description: string,
-  absence: WithoutValue,
-  read: (context: FactContext) => FactReading,
+  absence: FactAbsence,
+  read: (context: FactContext) => NullableFactValue,
 ): PlainFact {
   return { kind: 'plain', domain, unit, description, absence, read };
 }
@@ -380,7 +380,7 @@ export function plainFactIfKnown(
 export function wordFactIfKnown(
   values: readonly string[],
   description: string,
-  absence: WithoutValue,
+  absence: FactAbsence,
   read: (context: FactContext) => string | null,
 ): PlainFact {
   const text = `${description} ${formatAbsence(absence)}`;
@@ -394,7 +394,7 @@ export function booleanFact(description: string, read: (context: FactContext) =>
 /** Creates a fact that is true, false, or not known. */
 export function booleanFactIfKnown(
   description: string,
-  absence: WithoutValue,
+  absence: FactAbsence,
   read: (context: FactContext) => boolean | null,
 ): PlainFact {
   return plainFactIfKnown(BOOLEAN_DOMAIN, null, `${description} ${formatAbsence(absence)}`, absence, read);
@@ -406,7 +406,7 @@ export function secondsSinceFact(
   payerWithout: string,
   read: (context: FactContext) => number | null,
 ): PlainFact {
-  const absence: WithoutValue = { of: payerWithout, mistakenFor: SECONDS_MAX };
+  const absence: FactAbsence = { of: payerWithout, mistakenFor: SECONDS_MAX };
   return {
     kind: 'plain',
     domain: SECONDS_DOMAIN,
@@ -421,12 +421,12 @@ export function secondsSinceFact(
 }
 
 /** Writes the sentence of a fact's description that says which payers have no value. */
-export function formatAbsence({ of }: WithoutValue): string {
+export function formatAbsence({ of }: FactAbsence): string {
   return `Not known for ${of}.`;
 }
 
 /** Returns the fact with the domain that it has over a window. `windowMs` is 0 for a fact without a window. */
-export function setWindowDomain(fact: Fact, windowMs: number): Fact {
+export function applyWindowDomain(fact: Fact, windowMs: number): Fact {
   if (fact.kind !== 'windowed' || fact.domainWithinDay === undefined) return fact;
   return countsWholeDays(fact, windowMs) ? fact : { ...fact, domain: fact.domainWithinDay };
 }

@@ -7,44 +7,44 @@ import {
 } from '#decision/payer/client-state.ts';
 import { DAY_COUNT_MAX, type DayTally, TALLIED_METHODS_MAX } from '#decision/payer/day-tallies.ts';
 import { getRemainingWaitMs } from '#decision/payer/ladder.ts';
-import { getSettledAmount, OUTCOME_CAUSES, type Outcome, type OutcomeCause } from '#decision/payer/order.ts';
+import { findSettledAmount, OUTCOME_CAUSES, type Outcome, type OutcomeCause } from '#decision/payer/order.ts';
 import {
-  countByCause,
+  countOrdersWithCause,
   countUnpaidChain,
   findLastCause,
   findLastOutcome,
   findLastPaidAt,
   findLastReversalAt,
   findLastUnpaidAt,
-  listOutcomesSince,
+  listOrdersWithOutcomeSince,
   RECENT_OUTCOMES_MAX,
   UNPAID_CHAIN_MAX,
 } from '#decision/payer/outcomes.ts';
 import { computePaymentScore } from '#decision/payer/payment-score.ts';
 import {
-  countMethods,
+  countDistinctMethods,
   createDayWindowFact,
-  listAmounts,
-  TALLIED_METHODS,
-  TALLIED_REQUESTS,
+  listAttemptedAmountsOfDays,
+  TALLIED_METHODS_DOMAIN,
+  TALLIED_REQUESTS_DOMAIN,
 } from './day-windows.ts';
 import {
   booleanFact,
-  computeOnDemand,
-  countDomain,
   countSecondsSince,
+  createCountDomain,
   type Fact,
   type FactContext,
   MONEY_DOMAIN,
   plainFact,
   SECONDS_DOMAIN,
   secondsSinceFact,
+  toOnDemandFact,
   type WindowedFact,
   windowedFact,
   wordFactIfKnown,
 } from './fact.ts';
 
-const ANY_COUNT = countDomain(Number.MAX_SAFE_INTEGER);
+const ANY_COUNT = createCountDomain(Number.MAX_SAFE_INTEGER);
 
 /** Facts about the client's past orders, and about people's decisions on the client. */
 export const HISTORY_FACTS = {
@@ -71,7 +71,7 @@ export const HISTORY_FACTS = {
     ({ state }) => state.outcomes.paidCount + state.outcomes.unpaidCount,
   ),
   unpaidChain: plainFact(
-    countDomain(UNPAID_CHAIN_MAX),
+    createCountDomain(UNPAID_CHAIN_MAX),
     'orders',
     `UNPAID outcomes since the last PAID one, counted up to ${UNPAID_CHAIN_MAX}.`,
     ({ state }) => countUnpaidChain(state.outcomes),
@@ -82,7 +82,7 @@ export const HISTORY_FACTS = {
     'The newest final outcome; NONE when there is none.',
     ({ state }) => findLastOutcome(state.outcomes) ?? 'NONE',
   ),
-  lastCause: computeOnDemand(
+  lastCause: toOnDemandFact(
     wordFactIfKnown(
       OUTCOME_CAUSES,
       `The cause in the current result of the newest order that paidOrders, unpaidOrders or technicalOrders counts, among the newest ${RECENT_OUTCOMES_MAX} final orders.`,
@@ -113,7 +113,7 @@ export const HISTORY_FACTS = {
     'a payer without an UNPAID order',
     ({ state }) => findLastUnpaidAt(state.outcomes),
   ),
-  secondsSinceLastReversal: computeOnDemand(
+  secondsSinceLastReversal: toOnDemandFact(
     secondsSinceFact(
       `money of an order was last taken back, fully or partly, among the newest ${RECENT_OUTCOMES_MAX} final orders`,
       'a payer without a reversed order',
@@ -158,10 +158,10 @@ export const ORDER_FACTS = {
     `Sum of the orders that became PAID, in the currency of the request: captured minus taken back, or the requested amount if no report says. ${FINAL_ORDERS_NOTE}`,
     ORDER_WINDOW_MS_MAX,
     ({ state, request, now }, windowMs) => {
-      const paid = listOutcomesSince(state.outcomes, 'PAID', now - windowMs);
+      const paid = listOrdersWithOutcomeSince(state.outcomes, 'PAID', now - windowMs);
       return sumInCurrency(
         request.currency,
-        paid.map((order) => getSettledAmount(order) ?? ''),
+        paid.map((order) => findSettledAmount(order) ?? ''),
       );
     },
   ),
@@ -171,27 +171,28 @@ export const ORDER_FACTS = {
     description: `Sum of this request and of earlier orders for which a requisite was shown, in the currency of the request. Each order counts once with its newest amount, in a window above a day once a day. Scores do not count. Counted among the newest ${EVENTS_MAX} requests; sums of earlier days are rounded to 7 digits.`,
     within: (context, windowMs) =>
       sumInCurrency(context.request.currency, listAttemptedAmounts(context, windowMs)),
-    onDays: (seen, { request, asked }) => sumInCurrency(request.currency, listAmounts(seen, asked)),
+    onDays: (seen, { request, asked }) =>
+      sumInCurrency(request.currency, listAttemptedAmountsOfDays(seen, asked)),
   }),
 } as const satisfies Record<string, WindowedFact>;
 
 function createCauseFact(cause: OutcomeCause, description: string): WindowedFact {
   return windowedFact(
-    countDomain(RECENT_OUTCOMES_MAX),
+    createCountDomain(RECENT_OUTCOMES_MAX),
     'orders',
     `${description} Counted by the current result of the order and its time. ${FINAL_ORDERS_NOTE}`,
     ORDER_WINDOW_MS_MAX,
-    ({ state, now }, windowMs) => countByCause(state.outcomes, cause, now - windowMs),
+    ({ state, now }, windowMs) => countOrdersWithCause(state.outcomes, cause, now - windowMs),
   );
 }
 
 function createOutcomeFact(description: string, result: Outcome): WindowedFact {
   return windowedFact(
-    countDomain(RECENT_OUTCOMES_MAX),
+    createCountDomain(RECENT_OUTCOMES_MAX),
     'orders',
     `${description} ${FINAL_ORDERS_NOTE}`,
     ORDER_WINDOW_MS_MAX,
-    ({ state, now }, windowMs) => listOutcomesSince(state.outcomes, result, now - windowMs).length,
+    ({ state, now }, windowMs) => listOrdersWithOutcomeSince(state.outcomes, result, now - windowMs).length,
   );
 }
 
@@ -217,7 +218,7 @@ export const COOLDOWN_FACTS = {
     ({ ladder }) => ladder.attemptOpen,
   ),
   ladderLevel: plainFact(
-    countDomain(20),
+    createCountDomain(20),
     'levels',
     'Level of the last wait; 0 if none was imposed since the last payment or long absence.',
     ({ ladder }) => ladder.level,
@@ -270,13 +271,13 @@ export const VELOCITY_FACTS = {
     (tally) => tally.early,
   ),
   distinctMethods: createDayWindowFact({
-    domain: TALLIED_METHODS,
-    domainWithinDay: countDomain(EVENTS_MAX),
+    domain: TALLIED_METHODS_DOMAIN,
+    domainWithinDay: createCountDomain(EVENTS_MAX),
     unit: 'methods',
     description: `Different payment methods asked for. ${REQUESTS_NOTE} Of earlier days ${TALLIED_METHODS_MAX} methods are remembered.`,
     within: (context, windowMs) =>
       countDistinct(listEventsWithin(context, windowMs), (event) => event.method),
-    onDays: countMethods,
+    onDays: countDistinctMethods,
   }),
   distinctAmounts: createDistinctFact(
     'amounts',
@@ -304,8 +305,8 @@ function createRequestFact(
   tally: (day: DayTally) => number,
 ): WindowedFact {
   return createDayWindowFact({
-    domain: TALLIED_REQUESTS,
-    domainWithinDay: countDomain(EVENTS_MAX),
+    domain: TALLIED_REQUESTS_DOMAIN,
+    domainWithinDay: createCountDomain(EVENTS_MAX),
     unit: 'requests',
     description: `${description} Counted up to ${EVENTS_MAX}, and up to ${DAY_COUNT_MAX} of each answer for each earlier day.`,
     within: (context, windowMs) => countWhere(listEventsWithin(context, windowMs), isCounted),
@@ -320,7 +321,7 @@ function createDistinctFact(
   pick: (event: VerdictEvent) => string | null,
 ): WindowedFact {
   return windowedFact(
-    countDomain(EVENTS_MAX),
+    createCountDomain(EVENTS_MAX),
     unit,
     `${description} ${REQUESTS_NOTE}`,
     EVENT_WINDOW_MS_MAX,

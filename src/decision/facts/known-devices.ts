@@ -1,18 +1,18 @@
 import {
-  countDevices,
+  countKnownDevices,
   findFirstShownAt,
   KNOWN_DEVICE_DAYS,
   KNOWN_DEVICES_MAX,
 } from '#decision/payer/known-devices.ts';
 import {
-  computeOnDemand,
-  countDomain,
   countSecondsSince,
+  createCountDomain,
   type Fact,
+  type FactAbsence,
   formatAbsence,
   plainFactIfKnown,
   SECONDS_DOMAIN,
-  type WithoutValue,
+  toOnDemandFact,
 } from './fact.ts';
 
 const KINDS = {
@@ -32,8 +32,8 @@ export const KNOWN_DEVICE_FACTS = {
 
 function createFirstSeenFact(kind: Kind) {
   const { name, of } = KINDS[kind];
-  const absence: WithoutValue = { of, mistakenFor: 0 };
-  return computeOnDemand(
+  const absence: FactAbsence = { of, mistakenFor: 0 };
+  return toOnDemandFact(
     plainFactIfKnown(
       SECONDS_DOMAIN,
       'seconds',
@@ -51,15 +51,15 @@ function createFirstSeenFact(kind: Kind) {
 
 function createKnownDevicesFact(kind: Kind) {
   const { name, of } = KINDS[kind];
-  const absence: WithoutValue = { of, mistakenFor: 0 };
-  return computeOnDemand(
+  const absence: FactAbsence = { of, mistakenFor: 0 };
+  return toOnDemandFact(
     plainFactIfKnown(
-      countDomain(KNOWN_DEVICES_MAX),
+      createCountDomain(KNOWN_DEVICES_MAX),
       kind === 'ips' ? 'addresses' : 'devices',
       `Different values of ${name} in the scores of this payer, the last one included; a value is forgotten ${KNOWN_DEVICE_DAYS} days after its last score. Counted up to ${KNOWN_DEVICES_MAX}. ${formatAbsence(absence)}`,
       absence,
       ({ hints, state, now }) =>
-        hints[kind].length === 0 ? null : (hints.devices ?? countDevices(state.knownDevices, now))[kind],
+        hints[kind].length === 0 ? null : (hints.devices ?? countKnownDevices(state.knownDevices, now))[kind],
     ),
   );
 }

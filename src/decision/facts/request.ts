@@ -13,16 +13,16 @@ import {
   booleanFactIfKnown,
   type CircumstantialFact,
   CLIENTS_ON_DEVICE_MAX,
-  countDomain,
+  createCountDomain,
   type DeviceKind,
   type Fact,
+  type FactAbsence,
   formatAbsence,
   MONEY_DOMAIN,
   plainFact,
   SHARING_WINDOW_MS_MAX,
   type SharingCounts,
   type WindowedFact,
-  type WithoutValue,
 } from './fact.ts';
 
 /** Facts about this request. */
@@ -99,7 +99,7 @@ export const HINT_FACTS = {
   ),
 } as const satisfies Record<string, Fact>;
 
-const ATTRIBUTE_ABSENCE: WithoutValue = { of: 'a payer without a value of the attribute', mistakenFor: 0 };
+const ATTRIBUTE_ABSENCE: FactAbsence = { of: 'a payer without a value of the attribute', mistakenFor: 0 };
 
 /** Attributes that callers state, where the rule set declares them. */
 export const ATTRIBUTE_FACTS = {
@@ -121,7 +121,7 @@ const PSEUDONYM_ATTRIBUTE = 'an attribute that ruleset.yaml declares with pseudo
 export const ATTRIBUTE_VELOCITY_FACTS = {
   distinctAttribute: {
     kind: 'windowed',
-    domain: countDomain(ATTRIBUTE_VALUES_MAX),
+    domain: createCountDomain(ATTRIBUTE_VALUES_MAX),
     unit: 'values',
     description: `Different values that verdicts of this payer had of ${PSEUDONYM_ATTRIBUTE}, this request included. Only verdicts by rule sets with this fact count; the newest ${ATTRIBUTE_VALUES_MAX} values are remembered.`,
     longestWindowMs: ATTRIBUTE_VALUE_MS,
@@ -131,7 +131,7 @@ export const ATTRIBUTE_VELOCITY_FACTS = {
   },
   clientsOnAttribute: {
     kind: 'windowed',
-    domain: countDomain(CLIENTS_ON_DEVICE_MAX),
+    domain: createCountDomain(CLIENTS_ON_DEVICE_MAX),
     unit: 'clients',
     description: `Clients of the platform, this one included, whose verdicts had the same value of ${PSEUDONYM_ATTRIBUTE}. Only verdicts by rule sets with this fact count, up to ${CLIENTS_ON_DEVICE_MAX}. ${formatAbsence(ATTRIBUTE_ABSENCE)}`,
     absence: ATTRIBUTE_ABSENCE,
@@ -192,13 +192,13 @@ const HINT_MEMBERS = { fingerprint: 'fingerprints', ip: 'ips' } as const;
 
 function createSharingFact(on: DeviceKind, counts: keyof SharingCounts): WindowedFact {
   const counted = COUNT_DESCRIPTIONS[counts].replace('{asked}', REQUEST_PHRASES[on]);
-  const absence: WithoutValue = {
+  const absence: FactAbsence = {
     of: on === 'fingerprint' ? 'a payer who showed no fingerprint' : 'a payer who showed no IP address',
     mistakenFor: 0,
   };
   return {
     kind: 'windowed',
-    domain: countDomain(CLIENTS_ON_DEVICE_MAX),
+    domain: createCountDomain(CLIENTS_ON_DEVICE_MAX),
     unit: 'clients',
     description: `${counted}; of several the most shared one. ${formatAbsence(absence)} Counted up to ${CLIENTS_ON_DEVICE_MAX}.`,
     absence,
@@ -222,7 +222,7 @@ function createVerdictsFact(on: DeviceKind): WindowedFact {
   const fact = createSharingFact(on, 'verdicts');
   return {
     ...fact,
-    domain: countDomain(VERDICTS_ON_DEVICE_MAX),
+    domain: createCountDomain(VERDICTS_ON_DEVICE_MAX),
     unit: 'verdicts',
     description: fact.description
       .replace('of several the most shared one', 'of several the busiest one')
@@ -238,7 +238,7 @@ const WEEKDAYS = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATUR
 export const CALENDAR_FACTS = {
   hourOfDay: {
     kind: 'circumstantial',
-    domain: countDomain(23),
+    domain: createCountDomain(23),
     unit: 'hours',
     description: "The hour of the day in the platform's timeZone: 0 to 23.",
     read: ({ timeZone, now }) => toWallTime(timeZone, now).hour,

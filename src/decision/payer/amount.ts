@@ -82,7 +82,7 @@ export interface ScaledAmount {
 }
 
 /** Rounds an amount to the given number of digits, so that a JavaScript number can hold the mantissa exactly. */
-export function roundToDigits(amount: string, digits: number): ScaledAmount {
+export function roundAmountToDigits(amount: string, digits: number): ScaledAmount {
   const units = toUnits(amount).toString();
   const cut = Math.max(0, units.length - digits);
   const kept =

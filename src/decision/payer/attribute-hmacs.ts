@@ -22,7 +22,7 @@ export const NO_ATTRIBUTE_HMACS: AttributeHmacs = { derivePseudonyms: () => [], 
  * Creates the HMACs of attributes. Each of `hides` makes the HMAC of a text under one secret. The present secret
  * comes first.
  */
-export function createHmacs(...hides: readonly ((text: string) => string)[]): AttributeHmacs {
+export function combineAttributeHmacs(...hides: readonly ((text: string) => string)[]): AttributeHmacs {
   const secretIds = new Set(hides.map((hide) => readSecretId(hide(''))));
   return {
     derivePseudonyms: (text) => hides.map((hide) => `${PSEUDONYM_MARK}${hide(text)}`),

@@ -1,16 +1,16 @@
-import { renameValues } from './attribute-values.ts';
+import { renameAttributeValues } from './attribute-values.ts';
 import {
-  type AttributeReading,
   type Attributes,
   isPseudonym,
   NO_ATTRIBUTES,
+  type NullableAttributeValue,
   type StatedAttributes,
 } from './attributes.ts';
 import type { ClientState } from './client-state.ts';
 import type { Hint } from './hints.ts';
 
 /** The ids of the secrets that a node has. The pseudonym of an attribute ends with the id of its secret. */
-export interface NodeSecrets {
+export interface NodeSecretIds {
   readonly own: string;
   /** The id of the previous secret while the secret is being changed, otherwise null. */
   readonly former: string | null;
@@ -32,10 +32,10 @@ export function readSecretId(pseudonym: string): string {
 export function joinAttributes(
   held: StatedAttributes,
   stated: StatedAttributes,
-  secrets?: NodeSecrets,
+  secrets?: NodeSecretIds,
 ): StatedAttributes {
   if (held.attributes === undefined) return stated;
-  const known = secrets === undefined ? held : convertHeld(held, held.attributes, secrets);
+  const known = secrets === undefined ? held : convertToNodeSecrets(held, held.attributes, secrets);
   const attributes = { ...known.attributes, ...stated.attributes };
   const former = { ...keepFormerOfUnstated(known, stated), ...stated.former?.attributes };
   const current = mapFormerToCurrent({ attributes, former: { attributes: former } });
@@ -59,7 +59,10 @@ function keepFormerOfUnstated(
 }
 
 /** Maps the former pseudonym of a text to the current one, if both are known. */
-function mapFormerToCurrent({ attributes, former }: StatedAttributes): ReadonlyMap<AttributeReading, string> {
+function mapFormerToCurrent({
+  attributes,
+  former,
+}: StatedAttributes): ReadonlyMap<NullableAttributeValue, string> {
   const pairs = Object.entries(former?.attributes ?? NO_ATTRIBUTES).flatMap(([name, before]) => {
     const now = attributes?.[name];
     return typeof now === 'string' ? [[before, now] as const] : [];
@@ -68,13 +71,17 @@ function mapFormerToCurrent({ attributes, former }: StatedAttributes): ReadonlyM
 }
 
 /** Converts values of earlier scores to the pseudonyms that a node with these secrets uses. */
-function convertHeld(held: StatedAttributes, attributes: Attributes, secrets: NodeSecrets): StatedAttributes {
-  const isOwn = (value: AttributeReading) => !isPseudonym(value) || readSecretId(value) === secrets.own;
+function convertToNodeSecrets(
+  held: StatedAttributes,
+  attributes: Attributes,
+  secrets: NodeSecretIds,
+): StatedAttributes {
+  const isOwn = (value: NullableAttributeValue) => !isPseudonym(value) || readSecretId(value) === secrets.own;
   if (Object.values(attributes).every(isOwn)) return held;
   const forms = Object.entries(attributes).map(([name, value]) => {
     return [
       name,
-      isPseudonym(value) ? listOwnFormFirst(value, held.former?.attributes?.[name], secrets) : [value],
+      isPseudonym(value) ? listPseudonymsOwnFirst(value, held.former?.attributes?.[name], secrets) : [value],
     ] as const;
   });
   const former = forms.flatMap(([name, [, other]]) => (other === undefined ? [] : [[name, other] as const]));
@@ -88,11 +95,11 @@ function convertHeld(held: StatedAttributes, attributes: Attributes, secrets: No
  * Returns the pseudonyms of a value under both secrets, the one under the node's newest secret first. Returns an
  * empty list if the node has neither secret.
  */
-function listOwnFormFirst(
+function listPseudonymsOwnFirst(
   value: string,
-  other: AttributeReading | undefined,
-  { own, former }: NodeSecrets,
-): readonly AttributeReading[] {
+  other: NullableAttributeValue | undefined,
+  { own, former }: NodeSecretIds,
+): readonly NullableAttributeValue[] {
   const forms = [value, ...(isPseudonym(other) ? [other] : [])];
   const newest =
     forms.find((form) => readSecretId(form) === own) ?? forms.find((form) => readSecretId(form) === former);
@@ -111,7 +118,7 @@ export function renameFormerPseudonyms(state: ClientState, stated: StatedAttribu
   const rename = (hint: Hint) => renamed.getOrInsertComputed(hint, () => renameHint(hint, current));
   return {
     ...state,
-    attributeValues: renameValues(attributeValues, current),
+    attributeValues: renameAttributeValues(attributeValues, current),
     hints:
       hints === null
         ? null
@@ -123,7 +130,7 @@ export function renameFormerPseudonyms(state: ClientState, stated: StatedAttribu
   };
 }
 
-function renameHint(hint: Hint, current: ReadonlyMap<AttributeReading, string>): Hint {
+function renameHint(hint: Hint, current: ReadonlyMap<NullableAttributeValue, string>): Hint {
   const { attribute } = hint;
   const value = attribute === undefined ? undefined : current.get(attribute.value);
   if (attribute === undefined || value === undefined || attribute.formerValue !== undefined) return hint;

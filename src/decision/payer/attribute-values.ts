@@ -5,9 +5,9 @@ import { formatBase64Number, parseBase64Number } from './client-key.ts';
  * newest values of each attribute, as tokens of their pseudonyms with their times, like `card:AbCdEf0mUbUQQZ`. It is
  * unpacked only when a rule asks, because most verdicts only pass it on.
  */
-export type AttributeValues = string;
+export type PackedAttributeValues = string;
 
-export const NO_ATTRIBUTE_VALUES: AttributeValues = '';
+export const NO_ATTRIBUTE_VALUES: PackedAttributeValues = '';
 
 /** How many values of one attribute a payer's state remembers. Counts stop at this number. */
 export const ATTRIBUTE_VALUES_MAX = 16;
@@ -37,11 +37,11 @@ export function toAttributeToken(pseudonym: string): string {
 }
 
 /** Adds the values of a verdict at `now` (epoch ms). The values are pseudonyms by the name of their attribute. */
-export function noteValues(
-  packed: AttributeValues,
+export function noteAttributeValues(
+  packed: PackedAttributeValues,
   pseudonyms: Iterable<readonly [name: string, pseudonym: string]>,
   now: number,
-): AttributeValues {
+): PackedAttributeValues {
   const values = new Map(unpackValues(packed));
   for (const [name, pseudonym] of pseudonyms) {
     const token = toAttributeToken(pseudonym);
@@ -52,10 +52,10 @@ export function noteValues(
 }
 
 /** Replaces some pseudonyms by others. Values that thereby become equal are kept once, with the later time. */
-export function renameValues(
-  packed: AttributeValues,
+export function renameAttributeValues(
+  packed: PackedAttributeValues,
   current: Iterable<readonly [former: unknown, pseudonym: string]>,
-): AttributeValues {
+): PackedAttributeValues {
   if (packed === NO_ATTRIBUTE_VALUES) return packed;
   const tokens = new Map(
     [...current].map(([former, now]) => [toAttributeToken(String(former)), toAttributeToken(now)]),
@@ -72,7 +72,7 @@ export function renameValues(
 }
 
 /** Removes values that are too old. Returns the same text if nothing is removed. */
-export function forgetValues(packed: AttributeValues, now: number): AttributeValues {
+export function forgetOldAttributeValues(packed: PackedAttributeValues, now: number): PackedAttributeValues {
   return packed === NO_ATTRIBUTE_VALUES ? packed : packValues(unpackValues(packed), now - ATTRIBUTE_VALUE_MS);
 }
 
@@ -80,8 +80,8 @@ export function forgetValues(packed: AttributeValues, now: number): AttributeVal
  * Counts the different values that verdicts had after `since` (epoch ms). `pseudonym` is counted as one of them,
  * unless it is null.
  */
-export function countValues(
-  packed: AttributeValues,
+export function countAttributeValues(
+  packed: PackedAttributeValues,
   name: string,
   pseudonym: string | null,
   since: number,
@@ -93,7 +93,11 @@ export function countValues(
 }
 
 /** Moves the times after `to` back, because the clock went back from `from` to `to` (epoch ms). */
-export function moveValuesBack(packed: AttributeValues, from: number, to: number): AttributeValues {
+export function moveAttributeValuesBack(
+  packed: PackedAttributeValues,
+  from: number,
+  to: number,
+): PackedAttributeValues {
   if (packed === NO_ATTRIBUTE_VALUES) return packed;
   const back = (at: number) => (at > to ? Math.min(to, at - (from - to)) : at);
   const moved = [...unpackValues(packed)].map(([name, values]) => {
@@ -103,11 +107,13 @@ export function moveValuesBack(packed: AttributeValues, from: number, to: number
 }
 
 /** Lists the values for people, the value that was seen last at the end. */
-export function listValues(packed: AttributeValues): Readonly<Record<string, readonly SeenValue[]>> {
+export function listAttributeValues(
+  packed: PackedAttributeValues,
+): Readonly<Record<string, readonly SeenValue[]>> {
   return Object.fromEntries(unpackValues(packed));
 }
 
-function unpackValues(packed: AttributeValues): ValuesByName {
+function unpackValues(packed: PackedAttributeValues): ValuesByName {
   if (packed === NO_ATTRIBUTE_VALUES) return new Map();
   return new Map(
     packed.split(' ').map((one) => {
@@ -128,7 +134,7 @@ function parseSeenValues(text: string): readonly SeenValue[] {
 }
 
 /** Packs only the values that were seen after `since`. */
-function packValues(values: ValuesByName, since: number): AttributeValues {
+function packValues(values: ValuesByName, since: number): PackedAttributeValues {
   return [...values]
     .map(([name, seen]) => [name, seen.filter(({ at }) => at > since)] as const)
     .filter(([, seen]) => seen.length > 0)

@@ -30,9 +30,9 @@ export const ATTRIBUTE_TYPES = ['text', 'number', 'boolean'] as const;
 export type AttributeValue = number | boolean | string;
 
 /** The value of an attribute. Null if the sent value is not what the rule set declares, so that it is not known. */
-export type AttributeReading = AttributeValue | null;
+export type NullableAttributeValue = AttributeValue | null;
 
-const attributeReading = Type.Unsafe<AttributeReading>({
+const attributeReading = Type.Unsafe<NullableAttributeValue>({
   type: ['number', 'boolean', 'string', 'null'],
   description: 'What was said; null: it is not what the rule set declares',
 });
@@ -46,7 +46,7 @@ export const attributesSchema = Type.Record(attributeReading, {
  * The attributes that callers sent about a payer, by name. An attribute is null if the sent value is not what the
  * rule set declares, so that its value is not known.
  */
-export type Attributes = Readonly<Record<string, AttributeReading>>;
+export type Attributes = Readonly<Record<string, NullableAttributeValue>>;
 
 export const NO_ATTRIBUTES: Attributes = {};
 
@@ -109,13 +109,13 @@ function findTextFault(
  * Reads the attributes of a request that the rule set declares. Returns undefined if there are none, as in most
  * requests.
  */
-export function readAttributes(
+export function readDeclaredAttributes(
   declared: DeclaredAttributes,
   sent: Readonly<Record<string, AttributeValue>> | undefined,
   hide: (text: string) => string,
 ): Attributes | undefined {
   if (sent === undefined || declared.size === 0) return undefined;
-  const known: Record<string, AttributeReading> = {};
+  const known: Record<string, NullableAttributeValue> = {};
   // Attributes are read in the sequence of their declarations, so that two requests with the same attributes are
   // equal.
   for (const [name, attribute] of declared) {
@@ -129,7 +129,7 @@ export function readAttributes(
 /** The mark that pseudonyms begin with. A clear text that begins with this mark is treated as not known. */
 export const PSEUDONYM_MARK = 'hmac:';
 
-export function isPseudonym(value: AttributeReading | undefined): value is string {
+export function isPseudonym(value: NullableAttributeValue | undefined): value is string {
   return typeof value === 'string' && value.startsWith(PSEUDONYM_MARK);
 }
 
@@ -156,7 +156,7 @@ interface SentAttributes {
 }
 
 /** Checks the attributes of a request against the declarations of the rule set. */
-export function checkAttributes(
+export function summarizeSentAttributes(
   declared: DeclaredAttributes,
   sent: Readonly<Record<string, AttributeValue>>,
 ): SentAttributes {
@@ -174,8 +174,8 @@ export function checkAttributes(
 /** Reads a value by this declaration. The value may have been sent or recorded for another rule set. */
 export function readAttributeAsDeclared(
   declared: Omit<DeclaredAttribute, 'name' | 'unit'>,
-  value: AttributeReading | undefined,
-): AttributeReading {
+  value: NullableAttributeValue | undefined,
+): NullableAttributeValue {
   if (value === undefined || value === null) return null;
   // The other rule set may have kept the text in clear, while this one keeps a pseudonym, or the reverse.
   if (isPseudonym(value) || declared.pseudonym)

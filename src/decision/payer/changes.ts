@@ -4,7 +4,7 @@ import {
   findOrderAmount,
   findRememberedOrderStage,
   forgetOldRequests,
-  keepRecentlyEnded,
+  keepRecentlyEndedWaits,
   keepRememberedEvents,
   listAttemptedOrders,
   markOrderSettled,
@@ -17,10 +17,10 @@ import {
   addReport,
   type DatedReport,
   dateReport,
+  findSettledAmount,
   forgetFailuresBeforeAttempt,
-  getSettledAmount,
+  isCurrentPartialReversal,
   isFailure,
-  isPartlyReversed,
   isSameResult,
   type KnownOrder,
   type OrderStage,
@@ -28,7 +28,7 @@ import {
   setAskedAmount,
 } from './order.ts';
 import {
-  classifyOutcome,
+  findCountedOutcome,
   findRecentOrder,
   listDisplacedOrders,
   type RecentOrder,
@@ -144,7 +144,7 @@ function applyReport(
   const ladder = updateLadder({ ...state, events }, isPaidAnew, order, Math.max(now, state.lastAt));
   // If an attempt reopened an order that was turned away, the order is classified differently, whatever this report
   // says.
-  const countsOtherwise = before !== null && classifyOutcome(before) !== classifyOutcome(order);
+  const countsOtherwise = before !== null && findCountedOutcome(before) !== findCountedOutcome(order);
   const outcomes =
     counts || countsOtherwise
       ? tallyOutcome(state.outcomes, before, order)
@@ -196,17 +196,17 @@ function isNewPayment(known: KnownOrder | null, report: DatedReport): boolean {
 
 function findEffect(known: KnownOrder | null, order: KnownOrder, report: DatedReport): OutcomeEffect {
   if (known === null) return 'recorded';
-  if (!holdsAsBefore(known, order)) return 'superseded';
-  if (isSameResult(report, known) || isPartlyReversed(order, report)) return 'unchanged';
+  if (!hasUnchangedResult(known, order)) return 'superseded';
+  if (isSameResult(report, known) || isCurrentPartialReversal(order, report)) return 'unchanged';
   return known.outcome === 'PAID' && isFailure(report) ? 'outweighed' : 'stale';
 }
 
-function holdsAsBefore(known: KnownOrder, order: KnownOrder): boolean {
+function hasUnchangedResult(known: KnownOrder, order: KnownOrder): boolean {
   return (
     isSameResult(order, known) &&
     order.occurredAt === known.occurredAt &&
     order.awaitsPayment === known.awaitsPayment &&
-    getSettledAmount(order) === getSettledAmount(known)
+    findSettledAmount(order) === findSettledAmount(known)
   );
 }
 
@@ -243,16 +243,16 @@ export type EndWaitResult =
  * Whether a wait is the one that is due now. Either its decision is the newest one, or it ends when the due wait
  * ends.
  */
-export function isDueWaitOf({ seq, ladder }: ClientState, wait: ImposedWait): boolean {
+export function isDueWait({ seq, ladder }: ClientState, wait: ImposedWait): boolean {
   return wait.seq === seq || wait.waitUntil === ladder.waitUntil;
 }
 
 /** Ends a wait if it is the due one, and if not too many waits of the payer were ended before. */
 export function endWait(state: ClientState, wait: ImposedWait, now: number): EndWaitResult {
-  const ended = keepRecentlyEnded(state.endedWaits, now);
+  const ended = keepRecentlyEndedWaits(state.endedWaits, now);
   if (ended.some(({ seq }) => seq === wait.seq)) return { effect: 'repeated' };
   if (getRemainingWaitMs(state.ladder, now) === 0) return { effect: 'notDue' };
-  if (!isDueWaitOf(state, wait)) return { effect: 'newer' };
+  if (!isDueWait(state, wait)) return { effect: 'newer' };
   if (ended.length >= ENDED_WAITS_MAX) return { effect: 'tooManyOfPayer' };
   return { effect: 'ended', state: endDueWait(state, wait.seq, now) };
 }
@@ -263,6 +263,6 @@ export function endWait(state: ClientState, wait: ImposedWait, now: number): End
  */
 export function endDueWait(state: ClientState, seq: number, now: number): ClientState {
   if (getRemainingWaitMs(state.ladder, now) === 0) return state;
-  const endedWaits = [...keepRecentlyEnded(state.endedWaits, now), { seq, at: now }];
+  const endedWaits = [...keepRecentlyEndedWaits(state.endedWaits, now), { seq, at: now }];
   return { ...recordActivity(state, now), ladder: { ...state.ladder, waitUntil: now }, endedWaits };
 }

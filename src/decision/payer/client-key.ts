@@ -73,7 +73,7 @@ export function toClientNumber(clientHash: string): string {
 }
 
 /** Converts a client number to a hash: the 64 bits of the number, followed by zeros. */
-export function toPaddedHash(clientNumber: bigint): string {
+export function toPaddedClientHash(clientNumber: bigint): string {
   const bytes = Buffer.alloc(16);
   bytes.writeBigUInt64BE(clientNumber);
   return bytes.toString('base64url');

@@ -1,10 +1,29 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Type } from '#base/json-schema.ts';
-import { describedChoice, epochMs, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import {
+  describedChoice,
+  epochMs,
+  list,
+  named,
+  nullable,
+  plainText,
+  shape,
+  type ValueOf,
+} from '#base/shapes.ts';
 import type { CLIENT_GROUPS } from '#decision/decision-words.ts';
-import { type AttributeValues, forgetValues, NO_ATTRIBUTE_VALUES } from './attribute-values.ts';
-import { type DayTallies, forgetTallies, NO_DAY_TALLIES, tallyRequests, toDayNumber } from './day-tallies.ts';
+import {
+  forgetOldAttributeValues,
+  NO_ATTRIBUTE_VALUES,
+  type PackedAttributeValues,
+} from './attribute-values.ts';
+import {
+  forgetOldDayTallies,
+  NO_DAY_TALLIES,
+  type PackedDayTallies,
+  tallyRequests,
+  toDayNumber,
+} from './day-tallies.ts';
 import { type AskedScore, type Hints, keepRememberedHints } from './hints.ts';
 import { type KnownDevices, keepRememberedDevices, NO_KNOWN_DEVICES } from './known-devices.ts';
 import { EMPTY_LADDER, type Ladder } from './ladder.ts';
@@ -14,7 +33,7 @@ import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
 /** The group of a payer (interface, section 2.2). */
 export type ClientGroup = (typeof CLIENT_GROUPS)[number];
 
-export const clientGroup = describedChoice<ClientGroup>(
+export const clientGroupSchema = describedChoice<ClientGroup>(
   {
     NEW: 'first contact',
     STICKY: 'bound to a requisite',
@@ -52,20 +71,20 @@ export interface VerdictEvent {
 export const BindingSchema = named(
   'Binding',
   shape('The requisite that a client is bound to', {
-    requisiteRef: word('Answered as stickyRequisiteRef', 'requisite-7'),
+    requisiteRef: plainText('Answered as stickyRequisiteRef', 'requisite-7'),
     acceptorKeys: list(Type.String(), 'Answered as preferredAcceptorKey'),
-    method: nullable(word('The only method it fits; null: all')),
+    method: nullable(plainText('The only method it fits; null: all')),
     expiresAt: nullable(epochMs('When it ends; null: never')),
   }),
 );
 
-export type Binding = Shape<typeof BindingSchema>;
+export type Binding = ValueOf<typeof BindingSchema>;
 
 export const OVERRIDE_GROUPS = ['BLOCKED', 'TRUSTED'] as const;
 
 export type OverrideGroup = (typeof OVERRIDE_GROUPS)[number];
 
-export const overrideGroup = describedChoice<OverrideGroup>(
+export const overrideGroupSchema = describedChoice<OverrideGroup>(
   { BLOCKED: 'refused until it is lifted or ends', TRUSTED: 'let through, whatever the signals say' },
   'The group that the client is put into',
 );
@@ -73,15 +92,15 @@ export const overrideGroup = describedChoice<OverrideGroup>(
 export const OverrideSchema = named(
   'Override',
   shape("A person's decision about a client, which the rules put before what they count", {
-    group: overrideGroup,
-    reason: word('Why', 'chargebacks'),
-    by: word('Who, as the audit names it', 'key 3f9a0c51d2e7 of ann'),
+    group: overrideGroupSchema,
+    reason: plainText('Why', 'chargebacks'),
+    by: plainText('Who, as the audit names it', 'key 3f9a0c51d2e7 of ann'),
     at: epochMs('When it was made'),
     expiresAt: nullable(epochMs('When it ends; null: never')),
   }),
 );
 
-export type Override = Shape<typeof OverrideSchema>;
+export type Override = ValueOf<typeof OverrideSchema>;
 
 /** The answers that a payer got in one stage of a trial. Each payer is counted once for each kind of answer. */
 export interface TrialStageAnswers {
@@ -141,8 +160,8 @@ export interface ClientState {
   readonly hints: Hints | null;
   readonly knownDevices: KnownDevices;
   /** Counts of the requests that are no longer among the events. */
-  readonly dayTallies: DayTallies;
-  readonly attributeValues: AttributeValues;
+  readonly dayTallies: PackedDayTallies;
+  readonly attributeValues: PackedAttributeValues;
   readonly binding: Binding | null;
   readonly override: Override | null;
   /**
@@ -150,7 +169,7 @@ export interface ClientState {
    * stage.
    */
   readonly stage: TrialStageAnswers | null;
-  /** Waits that people ended within ENDED_WAITS_MS, oldest first. */
+  /** Waits that people ended within ENDED_WAITS_WINDOW_MS, oldest first. */
   readonly endedWaits: readonly EndedWait[];
 }
 
@@ -160,7 +179,7 @@ export const EVENTS_MAX = 64;
 /** The longest window of a velocity fact in ms. */
 export const EVENT_WINDOW_MS_MAX = 24 * 3600_000;
 
-export const UNKNOWN_CLIENT: ClientState = {
+export const UNKNOWN_CLIENT_STATE: ClientState = {
   seq: 0,
   firstSeenAt: null,
   lastAt: 0,
@@ -260,8 +279,8 @@ function tallyForgottenRequests(
   { events, dayTallies }: Requests,
   kept: Requests['events'],
   now: number,
-): DayTallies {
-  if (kept.length === events.length) return forgetTallies(dayTallies, now);
+): PackedDayTallies {
+  if (kept.length === events.length) return forgetOldDayTallies(dayTallies, now);
   const remembered = new Set(kept);
   const forgotten = events.filter((event) => !remembered.has(event));
   return tallyRequests(dayTallies, forgotten, findNewestAttempts(events), now);
@@ -276,10 +295,10 @@ function findNewestAttempts(events: Requests['events']): ReadonlySet<VerdictEven
 }
 
 /** How long in ms an ended wait counts towards ENDED_WAITS_MAX. */
-export const ENDED_WAITS_MS = 24 * 3600_000;
+export const ENDED_WAITS_WINDOW_MS = 24 * 3600_000;
 
-export function keepRecentlyEnded(waits: readonly EndedWait[], now: number): readonly EndedWait[] {
-  return waits.filter(({ at }) => at > now - ENDED_WAITS_MS);
+export function keepRecentlyEndedWaits(waits: readonly EndedWait[], now: number): readonly EndedWait[] {
+  return waits.filter(({ at }) => at > now - ENDED_WAITS_WINDOW_MS);
 }
 
 /**
@@ -292,8 +311,8 @@ export function compactState(state: ClientState, now: number): ClientState {
     ...forgetOldRequests(state, now),
     hints: keepRememberedHints(state.hints, now),
     knownDevices: keepRememberedDevices(state.knownDevices, now),
-    attributeValues: forgetValues(state.attributeValues, now),
-    endedWaits: keepRecentlyEnded(state.endedWaits, now),
+    attributeValues: forgetOldAttributeValues(state.attributeValues, now),
+    endedWaits: keepRecentlyEndedWaits(state.endedWaits, now),
   };
 }
 

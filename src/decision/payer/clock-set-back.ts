@@ -1,8 +1,8 @@
-import { moveValuesBack } from './attribute-values.ts';
+import { moveAttributeValuesBack } from './attribute-values.ts';
 import type { ClientState } from './client-state.ts';
-import { moveTalliesBack } from './day-tallies.ts';
+import { moveDayTalliesBack } from './day-tallies.ts';
 import type { Hints } from './hints.ts';
-import { moveDevicesBack } from './known-devices.ts';
+import { moveKnownDevicesBack } from './known-devices.ts';
 import type { DatedReport } from './order.ts';
 import type { OutcomeTally, RecentOrder } from './outcomes.ts';
 
@@ -30,9 +30,9 @@ export function moveStateBack(state: ClientState, clockMs: number): ClientState 
   return {
     ...redateState(state, createRedating(noted, clockMs, aheadMs)),
     lastAt: clockMs,
-    dayTallies: moveTalliesBack(state.dayTallies, state.lastAt, clockMs),
-    knownDevices: moveDevicesBack(state.knownDevices, state.lastAt, clockMs),
-    attributeValues: moveValuesBack(state.attributeValues, state.lastAt, clockMs),
+    dayTallies: moveDayTalliesBack(state.dayTallies, state.lastAt, clockMs),
+    knownDevices: moveKnownDevicesBack(state.knownDevices, state.lastAt, clockMs),
+    attributeValues: moveAttributeValuesBack(state.attributeValues, state.lastAt, clockMs),
     ladder: {
       ...state.ladder,
       waitUntil: redateOrNull(waitUntil, (at) => (at > clockMs ? at - aheadMs : at)),

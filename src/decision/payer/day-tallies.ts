@@ -1,5 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import { addAmounts, formatScaledAmount, parseMoney, roundToDigits, type ScaledAmount } from './amount.ts';
+import {
+  addAmounts,
+  formatScaledAmount,
+  parseMoney,
+  roundAmountToDigits,
+  type ScaledAmount,
+} from './amount.ts';
 import { formatBase64Number, parseBase64Number } from './client-key.ts';
 
 /**
@@ -7,9 +13,9 @@ import { formatBase64Number, parseBase64Number } from './client-key.ts';
  * of UTC when it is forgotten. The tallies of all days are packed into one text, the oldest day first. The text is
  * unpacked only when a request is forgotten or a rule asks for a window above a day.
  */
-export type DayTallies = string;
+export type PackedDayTallies = string;
 
-export const NO_DAY_TALLIES: DayTallies = '';
+export const NO_DAY_TALLIES: PackedDayTallies = '';
 
 /** How many days of UTC a window reaches back at most, including today. */
 export const TALLIED_DAYS_MAX = 30;
@@ -73,12 +79,12 @@ export function toTalliedMethod(token: string): string {
  * last attempt of each order on a day.
  */
 export function tallyRequests(
-  packed: DayTallies,
+  packed: PackedDayTallies,
   forgotten: readonly TalliedRequest[],
   counted: ReadonlySet<TalliedRequest>,
   now: number,
-): DayTallies {
-  const byDay = new Map(readTallies(packed).map((tally) => [tally.day, tally]));
+): PackedDayTallies {
+  const byDay = new Map(unpackDayTallies(packed).map((tally) => [tally.day, tally]));
   for (const event of forgotten) {
     const day = toDayNumber(event.at);
     byDay.set(day, addRequest(byDay.get(day) ?? createEmptyDay(day), event, counted.has(event)));
@@ -87,17 +93,17 @@ export function tallyRequests(
 }
 
 /** Removes the days that no window reaches at `now`. Returns the same text if there are no such days. */
-export function forgetTallies(packed: DayTallies, now: number): DayTallies {
+export function forgetOldDayTallies(packed: PackedDayTallies, now: number): PackedDayTallies {
   if (packed === NO_DAY_TALLIES || isReachable(readOldestDay(packed), now)) return packed;
-  return packTallies(keepReachableDays(readTallies(packed), now));
+  return packTallies(keepReachableDays(unpackDayTallies(packed), now));
 }
 
 /**
  * Moves days in the future back, when the clock went back from `from` to `to` (epoch ms). A day moves back as far as
  * the clock did, or further if it would still lie after today.
  */
-export function moveTalliesBack(packed: DayTallies, from: number, to: number): DayTallies {
-  const days = readTallies(packed);
+export function moveDayTalliesBack(packed: PackedDayTallies, from: number, to: number): PackedDayTallies {
+  const days = unpackDayTallies(packed);
   if (days.every(({ day }) => day <= toDayNumber(to))) return packed;
   const back = (day: number) =>
     day <= toDayNumber(to) ? day : Math.min(toDayNumber(to), toDayNumber(day * DAY_MS - (from - to)));
@@ -109,10 +115,10 @@ export function moveTalliesBack(packed: DayTallies, from: number, to: number): D
   return packTallies([...byDay.values()]);
 }
 
-const tallies = new LRUCache<DayTallies, readonly DayTally[]>({ max: 100, memoMethod: unpackTallies });
+const tallies = new LRUCache<PackedDayTallies, readonly DayTally[]>({ max: 100, memoMethod: unpackTallies });
 
 /** Unpacks the tallies, the oldest day first. */
-export function readTallies(packed: DayTallies): readonly DayTally[] {
+export function unpackDayTallies(packed: PackedDayTallies): readonly DayTally[] {
   return packed === NO_DAY_TALLIES ? [] : tallies.memo(packed);
 }
 
@@ -138,7 +144,9 @@ function mergeTallies(one: DayTally, other: DayTally): DayTally {
   for (const [currency, amount] of other.amounts)
     amounts.set(
       currency,
-      formatScaledAmount(roundToDigits(addAmounts(amounts.get(currency) ?? '0', amount), AMOUNT_DIGITS)),
+      formatScaledAmount(
+        roundAmountToDigits(addAmounts(amounts.get(currency) ?? '0', amount), AMOUNT_DIGITS),
+      ),
     );
   const sum = (count: 'granted' | 'waited' | 'blocked' | 'early') =>
     Math.min(DAY_COUNT_MAX, one[count] + other[count]);
@@ -181,11 +189,11 @@ const CURRENCIES = TALLIED_CURRENCIES_MAX + 1;
 const EXPONENT_MIN = -18;
 const EXPONENTS = 64;
 
-function readOldestDay(packed: DayTallies): number {
+function readOldestDay(packed: PackedDayTallies): number {
   return parseBase64Number(packed.slice(0, DAY_CHARACTERS));
 }
 
-function packTallies(unsorted: readonly DayTally[]): DayTallies {
+function packTallies(unsorted: readonly DayTally[]): PackedDayTallies {
   const days = unsorted.toSorted((a, b) => a.day - b.day);
   const [oldest] = days;
   if (oldest === undefined) return NO_DAY_TALLIES;
@@ -237,11 +245,11 @@ function packDay(
 }
 
 function packAmount(amount: string): string {
-  const { mantissa, exponent } = roundToDigits(amount, AMOUNT_DIGITS);
+  const { mantissa, exponent } = roundAmountToDigits(amount, AMOUNT_DIGITS);
   return formatBase64Number(mantissa * EXPONENTS + exponent - EXPONENT_MIN, AMOUNT_CHARACTERS);
 }
 
-function unpackTallies(packed: DayTallies): readonly DayTally[] {
+function unpackTallies(packed: PackedDayTallies): readonly DayTally[] {
   const [rows = '', names = '', ...currencies] = packed.split(' ');
   const methods = names.match(new RegExp(`.{${METHOD_CHARACTERS}}`, 'g')) ?? [];
   const digits = new DigitReader(rows);

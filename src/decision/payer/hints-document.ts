@@ -1,4 +1,4 @@
-import type { AttributeReading } from './attributes.ts';
+import type { NullableAttributeValue } from './attributes.ts';
 import type { ClientState } from './client-state.ts';
 import type { Hint, HintKind, Hints } from './hints.ts';
 import { type DeviceCounts, KNOWN_DEVICES_MAX } from './known-devices.ts';
@@ -17,7 +17,7 @@ type AttributeRow = [
   kind: number,
   age: number | null,
   name: string,
-  value: [value: AttributeReading, formerValue?: string],
+  value: [value: NullableAttributeValue, formerValue?: string],
 ];
 
 /**

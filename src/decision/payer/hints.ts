@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Type } from '#base/json-schema.ts';
-import { list, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import { list, nullable, plainText, shape, type ValueOf, yesNo } from '#base/shapes.ts';
 import {
-  type AttributeReading,
   type Attributes,
   attributesSchema,
   DECLARED_ATTRIBUTES_MAX,
   NO_ATTRIBUTES,
+  type NullableAttributeValue,
 } from './attributes.ts';
 import type { DeviceCounts } from './known-devices.ts';
 
@@ -32,7 +32,7 @@ export interface Hint {
   /** An attribute that the caller stated about the payer. */
   readonly attribute?: {
     readonly name: string;
-    readonly value: AttributeReading;
+    readonly value: NullableAttributeValue;
     /**
      * The pseudonym of the same text under the previous secret, for a pseudonym made while the secret was being
      * changed.
@@ -75,8 +75,8 @@ export interface Hints {
   readonly asked: readonly AskedScore[];
 }
 
-const fingerprint = nullable(word('HMAC of the fingerprint; null when none was sent'));
-const ip = nullable(word("HMAC of the payer's address; null when none was sent"));
+const fingerprint = nullable(plainText('HMAC of the fingerprint; null when none was sent'));
+const ip = nullable(plainText("HMAC of the payer's address; null when none was sent"));
 
 export const ScoreHintsSchema = shape('What one score says about the device and the page', {
   fingerprint,
@@ -99,7 +99,7 @@ export const ScoreHintsSchema = shape('What one score says about the device and 
   attributes: Type.Optional(attributesSchema),
 });
 
-export type ScoreHints = Shape<typeof ScoreHintsSchema>;
+export type ScoreHints = ValueOf<typeof ScoreHintsSchema>;
 
 /** The hints about the payer's device and page that are known at a moment. */
 export interface KnownHints {
@@ -157,13 +157,13 @@ interface NewScore extends Pick<AskedScore, 'request' | 'changes'> {
 }
 
 /** Adds the hints of a score, and remembers the score. `request` is a token of its content. */
-export function addScore(
+export function rememberScore(
   before: Hints | null,
   score: ScoreHints,
   { request, formerRequest, changes, devices }: NewScore,
   now: number,
 ): { readonly hints: Hints; readonly asked: AskedScore } {
-  const { shown, ...hints } = addUnansweredScore(before, score, now);
+  const { shown, ...hints } = addScoreHints(before, score, now);
   const remembered = hints.asked.filter(({ at }) => now - at < HINTS_VALID_MS);
   const knownHints = shown.map(({ hint }) => hint);
   const isFirst = (other: AskedScore) => other.request === request;
@@ -206,7 +206,7 @@ function countDevicesAmong(knownHints: readonly Hint[]): DeviceCounts {
 }
 
 /** Adds the hints of a score without remembering the score. Replays that answer no scores use this function. */
-export function addUnansweredScore(before: Hints | null, score: ScoreHints, now: number): Hints {
+export function addScoreHints(before: Hints | null, score: ScoreHints, now: number): Hints {
   // Whether JavaScript ran concerns one page only, so the next score replaces this hint.
   let shown = (before?.shown ?? []).filter(
     ({ hint, lastAt }) => now - lastAt < HINTS_VALID_MS && hint.kind !== 'noScript' && hint.kind !== 'script',
@@ -230,7 +230,7 @@ export function restoreKnownHints({ knownHints, devices }: AskedScore): KnownHin
 }
 
 /** Returns the hints that are known at `now`. */
-export function listKnownHints(hints: Hints | null, now: number): KnownHints {
+export function summarizeKnownHints(hints: Hints | null, now: number): KnownHints {
   if (hints === null) return NO_HINTS;
   const known = hints.shown.filter(({ lastAt }) => now - lastAt < HINTS_VALID_MS);
   return summarizeHints(

@@ -20,6 +20,6 @@ export function formatTime(at: number): string {
 }
 
 /** Converts a time to its age at `lastAt`, and an age back to its time. A payer's state stores times as ages. */
-export function toAgeOrTime(momentOrAge: number | null, lastAt: number): number | null {
+export function convertBetweenTimeAndAge(momentOrAge: number | null, lastAt: number): number | null {
   return momentOrAge === null ? null : lastAt - momentOrAge;
 }

@@ -55,8 +55,8 @@ interface ShownDevice {
 }
 
 /** Adds a device that was shown at `now` (epoch ms). Returns the same text if nothing is new. */
-export function noteDevice(packed: string, { id, formerId }: ShownDevice, now: number): string {
-  const devices = unpackDevices(forgetDevices(packed, now), now);
+export function noteShownDevice(packed: string, { id, formerId }: ShownDevice, now: number): string {
+  const devices = unpackDevices(forgetOldDevices(packed, now), now);
   const name = toDeviceName(id);
   const known =
     devices.find((device) => device.name === name) ??
@@ -68,7 +68,7 @@ export function noteDevice(packed: string, { id, formerId }: ShownDevice, now: n
 }
 
 /** Removes the devices that were last shown too long ago. Returns the same text if no device is removed. */
-export function forgetDevices(packed: string, now: number): string {
+export function forgetOldDevices(packed: string, now: number): string {
   let start = 0;
   while (start < packed.length && isForgotten(readLastDay(packed, start, now), now))
     start += DEVICE_CHARACTERS;
@@ -80,13 +80,13 @@ export function forgetDevices(packed: string, now: number): string {
  * removed.
  */
 export function keepRememberedDevices(devices: KnownDevices, now: number): KnownDevices {
-  const fingerprints = forgetDevices(devices.fingerprints, now);
-  const ips = forgetDevices(devices.ips, now);
+  const fingerprints = forgetOldDevices(devices.fingerprints, now);
+  const ips = forgetOldDevices(devices.ips, now);
   return fingerprints === devices.fingerprints && ips === devices.ips ? devices : { fingerprints, ips };
 }
 
 /** Counts the devices that are remembered at `now`. */
-export function countDevices({ fingerprints, ips }: KnownDevices, now: number): DeviceCounts {
+export function countKnownDevices({ fingerprints, ips }: KnownDevices, now: number): DeviceCounts {
   return { fingerprints: countPacked(fingerprints, now), ips: countPacked(ips, now) };
 }
 
@@ -101,7 +101,7 @@ export function findFirstShownAt(packed: string, id: string, now: number): numbe
 }
 
 /** Moves the dates after `to` back, because the clock went back from `from` to `to` (epoch ms). */
-export function moveDevicesBack(devices: KnownDevices, from: number, to: number): KnownDevices {
+export function moveKnownDevicesBack(devices: KnownDevices, from: number, to: number): KnownDevices {
   const back = (at: number) => (at > to ? Math.min(to, at - (from - to)) : at);
   const moved = (packed: string) =>
     packDevices(
@@ -125,7 +125,7 @@ export interface ListedDevice {
 }
 
 /** Lists the remembered devices, the device shown last at the end. */
-export function listDevices(packed: string, now: number): readonly ListedDevice[] {
+export function listRememberedDevices(packed: string, now: number): readonly ListedDevice[] {
   return unpackDevices(packed, now).map(({ name, firstMinute, lastDay }) => ({
     id: formatBase64Number(name * 4, NAME_CHARACTERS + 1),
     firstShownAt: firstMinute * MINUTE_MS,
@@ -134,7 +134,7 @@ export function listDevices(packed: string, now: number): readonly ListedDevice[
 }
 
 function countPacked(packed: string, now: number): number {
-  return forgetDevices(packed, now).length / DEVICE_CHARACTERS;
+  return forgetOldDevices(packed, now).length / DEVICE_CHARACTERS;
 }
 
 /** Reads the day from the last two digits: 12 bits, of which 9 are the day. */

@@ -1,4 +1,4 @@
-import { count, epochMs, named, nullable, type Shape, shape, yesNo } from '#base/shapes.ts';
+import { count, epochMs, named, nullable, shape, type ValueOf, yesNo } from '#base/shapes.ts';
 
 /**
  * The cooldown ladder of one client (interface, section 3.2).
@@ -15,7 +15,7 @@ export const LadderSchema = named(
   }),
 );
 
-export type Ladder = Shape<typeof LadderSchema>;
+export type Ladder = ValueOf<typeof LadderSchema>;
 
 export interface LadderSettings {
   /**
@@ -39,7 +39,10 @@ interface ClientOnLadder {
 }
 
 /** Returns the waits of a named ladder. `name` is null for the ladder without a name. */
-export function getLevels({ levelsMs, ladders }: LadderSettings, name: string | null): readonly number[] {
+export function getLevelWaitsMs(
+  { levelsMs, ladders }: LadderSettings,
+  name: string | null,
+): readonly number[] {
   return name === null ? levelsMs : (ladders[name] ?? levelsMs);
 }
 

@@ -11,7 +11,7 @@ const UNDATED_PAYMENT = RESULTS_WEAKEST_FIRST.length;
 const AWAITS_PAYMENT = UNDATED_PAYMENT + 1;
 
 /** The number of every result is below this one. */
-export const RESULT_CODES = 16;
+export const RESULT_CODE_LIMIT = 16;
 
 /** Encodes a result as its stored number. */
 export function encodeResult(result: Omit<OrderOutcome, 'occurredAt'>): number {
@@ -60,7 +60,7 @@ export function decodeReports(
 }
 
 /** This is added to the number of an order's result if the order was turned away. */
-const TURNED_AWAY = RESULT_CODES;
+const TURNED_AWAY = RESULT_CODE_LIMIT;
 
 /**
  * Matches the beginning of a stored order: the number of its result, and the time since which the result holds. The

@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { describedChoice, epochMs, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import { describedChoice, epochMs, nullable, plainText, shape, type ValueOf, yesNo } from '#base/shapes.ts';
 import { compareAmounts, formatMoney, type Money, parseMoney, subtractAmounts } from './amount.ts';
 import type { ClientKey } from './client-key.ts';
 
@@ -7,7 +7,7 @@ export const OUTCOMES = ['PAID', 'UNPAID'] as const;
 
 export type Outcome = (typeof OUTCOMES)[number];
 
-export const outcome = describedChoice<Outcome>(
+export const outcomeSchema = describedChoice<Outcome>(
   { PAID: 'the money arrived', UNPAID: 'it did not, or was taken back' },
   'The final result of the order',
 );
@@ -16,7 +16,7 @@ export const OUTCOME_CAUSES = ['DECLINED', 'EXPIRED', 'CANCELLED', 'TECHNICAL', 
 
 export type OutcomeCause = (typeof OUTCOME_CAUSES)[number];
 
-export const outcomeCause = describedChoice<OutcomeCause>(
+export const outcomeCauseSchema = describedChoice<OutcomeCause>(
   {
     DECLINED: 'the payment was refused',
     EXPIRED: 'the payer let the time run out',
@@ -28,8 +28,8 @@ export const outcomeCause = describedChoice<OutcomeCause>(
 );
 
 const RESULT = {
-  outcome,
-  cause: nullable(outcomeCause),
+  outcome: outcomeSchema,
+  cause: nullable(outcomeCauseSchema),
   occurredAt: epochMs('When that happened, as reported'),
   undated: Type.Optional(
     yesNo(
@@ -48,19 +48,19 @@ export const OrderOutcomeSchema = shape('The result that holds of an order', {
   ),
 });
 
-export type OrderOutcome = Shape<typeof OrderOutcomeSchema>;
+export type OrderOutcome = ValueOf<typeof OrderOutcomeSchema>;
 
 /** One report about an order, with its moment: the reported one, or else the time at which the report arrived. */
 export const DatedReportSchema = shape('A report about an order', {
   ...RESULT,
   amount: Type.Optional(
-    word(
+    plainText(
       'All that was captured (PAID) or taken back (REVERSED) so far, like "25.5 EUR"; absent: what was asked for, or all of it',
     ),
   ),
 });
 
-export type DatedReport = Shape<typeof DatedReportSchema>;
+export type DatedReport = ValueOf<typeof DatedReportSchema>;
 
 /**
  * How far an order came: a requisite was shown for it, or it was asked for and never granted, or no request for it is
@@ -73,7 +73,7 @@ export function toOrderStage(granted: boolean): OrderStage {
   return granted ? 'granted' : 'turnedAway';
 }
 
-export const turnedAway = yesNo(
+export const turnedAwaySchema = yesNo(
   'The order was asked for and never granted, so UNPAID of it counts neither way; absent: it was not so',
 );
 
@@ -98,7 +98,7 @@ export interface KnownOrder extends OrderOutcome {
 }
 
 /** An order and the client that it belongs to. */
-export interface AskedOrder {
+export interface ClientOrder {
   readonly client: ClientKey;
   readonly orderRef: string;
 }
@@ -181,7 +181,7 @@ export function addReport(
 ): KnownOrder {
   const before = listReports(known);
   if (known !== null && before.some((other) => isSameReport(other, report))) return known;
-  const reports = forgetSpareReports([...before, report].toSorted(compareReports), asked);
+  const reports = removeSpareReport([...before, report].toSorted(compareReports), asked);
   // The first report determines whether the order was turned away.
   const turnedAway = known === null ? orderStage === 'turnedAway' : known.turnedAway === true;
   return buildOrder(reports, { amount: asked, turnedAway });
@@ -200,7 +200,7 @@ function buildOrder(
   const [only] = reports;
   const isPlain = reports.length === 1 && only?.amount === undefined;
   return {
-    ...findHoldingResult(reports, amount),
+    ...getPresentResult(reports, amount),
     ...(isPlain ? {} : { reports }),
     ...(turnedAway ? { turnedAway } : {}),
     ...(amount === undefined ? {} : { amount }),
@@ -255,7 +255,7 @@ function isSameReport(a: DatedReport, b: DatedReport): boolean {
 }
 
 /** Returns the amount that was paid and kept, or taken back, or asked for. Returns undefined if it is not known. */
-export function getSettledAmount(known: KnownOrder): string | undefined {
+export function findSettledAmount(known: KnownOrder): string | undefined {
   const { reports, amount } = known;
   if (reports === undefined || isFailure(known) || known.awaitsPayment) return amount;
   const payment = readPayment(reports, amount);
@@ -275,12 +275,12 @@ export function findReversedAt(known: KnownOrder): number | null {
   if (!isPayment(known) || known.reports === undefined) return null;
   const payment = readPayment(known.reports, known.amount);
   const all = findTakenBack(payment);
-  const first = listStandingReversals(payment).find(({ money }) => compareAmounts(money.amount, all) === 0);
+  const first = listPartialReversals(payment).find(({ money }) => compareAmounts(money.amount, all) === 0);
   return first === undefined || compareAmounts(all, '0') === 0 ? null : first.occurredAt;
 }
 
 /** Whether a report states the amount that is taken back, while the order is still paid. */
-export function isPartlyReversed(known: KnownOrder, report: DatedReport): boolean {
+export function isCurrentPartialReversal(known: KnownOrder, report: DatedReport): boolean {
   if (!isPayment(known) || !isReversal(report)) return false;
   const payment = readPayment(listReports(known), known.amount);
   const taken = parseMoney(report.amount ?? '');
@@ -339,7 +339,7 @@ function isFullReversal({ amount }: DatedReport, captured: Money | null, isPaid:
 
 /** Returns how much of the payment was taken back so far, after the last reversal of the whole payment. */
 function findTakenBack(payment: Payment): string {
-  return listStandingReversals(payment).reduce(
+  return listPartialReversals(payment).reduce(
     (most, { money }) => (compareAmounts(money.amount, most) > 0 ? money.amount : most),
     '0',
   );
@@ -349,7 +349,7 @@ function findTakenBack(payment: Payment): string {
  * Lists the reversals of parts of the payment. Reversals up to the last one of the whole payment are left out,
  * because that one ended the payment before it.
  */
-function listStandingReversals({ reversals, lastFullReversal, captured }: Payment) {
+function listPartialReversals({ reversals, lastFullReversal, captured }: Payment) {
   return reversals.flatMap(({ occurredAt, amount }) => {
     const money = parseMoney(amount ?? '');
     const isOver = lastFullReversal !== null && occurredAt <= lastFullReversal.occurredAt;
@@ -358,13 +358,13 @@ function listStandingReversals({ reversals, lastFullReversal, captured }: Paymen
 }
 
 /** Returns the present result, with the time since which it has been the result. */
-function findHoldingResult(reports: readonly DatedReport[], asked: string | undefined): OrderOutcome {
+function getPresentResult(reports: readonly DatedReport[], asked: string | undefined): OrderOutcome {
   const payment = readPayment(reports, asked);
   const { payments, reversals, lastFullReversal } = payment;
-  const standing = payments.find((report) => outlasts(report, lastFullReversal));
+  const standing = payments.find((report) => isLaterThanReversal(report, lastFullReversal));
   if (standing !== undefined) return toOrderOutcome(standing);
   if (lastFullReversal !== null) return toOrderOutcome(findFirstReversal(payment, lastFullReversal));
-  const failure = findHoldingFailure(reports.filter(isFailure));
+  const failure = findPresentFailure(reports.filter(isFailure));
   if (failure !== null) return toOrderOutcome(failure);
   const [waiting] = reversals;
   if (waiting === undefined) throw new Error('an order without a report has no result');
@@ -379,7 +379,7 @@ function toOrderOutcome({ outcome, cause, occurredAt, undated }: DatedReport): O
  * Whether a payment is later than a reversal, so that the order is paid. Only a payment with a reported moment can be
  * later. If both have the same moment, the reversal gives the result.
  */
-function outlasts({ occurredAt, undated }: DatedReport, reversal: DatedReport | null): boolean {
+function isLaterThanReversal({ occurredAt, undated }: DatedReport, reversal: DatedReport | null): boolean {
   return reversal === null || (undated !== true && occurredAt > reversal.occurredAt);
 }
 
@@ -393,7 +393,7 @@ function findFirstReversal({ payments, reversals, captured }: Payment, last: Dat
  * Returns the failure that gives the result: the latest one, dated by the earliest of the last failures that all have
  * its result.
  */
-function findHoldingFailure(failures: readonly DatedReport[]): DatedReport | null {
+function findPresentFailure(failures: readonly DatedReport[]): DatedReport | null {
   const last = failures.at(-1);
   if (last === undefined) return null;
   const lastOther = failures.findLastIndex((report) => !isSameResult(report, last));
@@ -404,7 +404,7 @@ function findHoldingFailure(failures: readonly DatedReport[]): DatedReport | nul
  * Removes a report when there are more than ORDER_REPORTS_MAX: the oldest one that is neither the first nor needed
  * for the result, whatever is reported next.
  */
-function forgetSpareReports(
+function removeSpareReport(
   reports: readonly DatedReport[],
   asked: string | undefined,
 ): readonly DatedReport[] {

@@ -1,8 +1,8 @@
 import { parseMoney } from './amount.ts';
 import { BASE64_DIGITS, formatBase64Number, parseBase64Number } from './client-key.ts';
-import { toAgeOrTime } from './instant.ts';
+import { convertBetweenTimeAndAge } from './instant.ts';
 import type { KnownOrder } from './order.ts';
-import { decodeReports, decodeResult, encodeReports, encodeResult, RESULT_CODES } from './order-text.ts';
+import { decodeReports, decodeResult, encodeReports, encodeResult, RESULT_CODE_LIMIT } from './order-text.ts';
 import { NO_OUTCOMES, type OutcomeTally, type RecentOrder } from './outcomes.ts';
 
 type OlderRow = [lastPaidAge: number | null, lastUnpaidAge: number | null, unpaidChain: number];
@@ -26,9 +26,9 @@ export type OutcomesRow =
 const TOKEN_CHARACTERS = 6;
 
 /** This is added to the number of a result if the amount equals that of the order before it in the text. */
-const SAME_AMOUNT = RESULT_CODES;
+const SAME_AMOUNT = RESULT_CODE_LIMIT;
 /** This is added to the number of a result if the order was turned away. */
-const TURNED_AWAY = 2 * RESULT_CODES;
+const TURNED_AWAY = 2 * RESULT_CODE_LIMIT;
 
 /** Encodes a tally for a state of `lastAt` (epoch ms). `decodeOutcomes` gives the same tally back. */
 export function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow {
@@ -45,7 +45,11 @@ export function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow
     encodeReportsRows(orders),
     older === NO_OUTCOMES.older
       ? 0
-      : [toAgeOrTime(older.lastPaidAt, lastAt), toAgeOrTime(older.lastUnpaidAt, lastAt), older.unpaidChain],
+      : [
+          convertBetweenTimeAndAge(older.lastPaidAt, lastAt),
+          convertBetweenTimeAndAge(older.lastUnpaidAt, lastAt),
+          older.unpaidChain,
+        ],
   ];
   while (row.length > 3 && row.at(-1) === 0) row.pop();
   return row;
@@ -67,8 +71,8 @@ export function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
     recent: recent.reverse(),
     older: older
       ? {
-          lastPaidAt: toAgeOrTime(older[0], lastAt),
-          lastUnpaidAt: toAgeOrTime(older[1], lastAt),
+          lastPaidAt: convertBetweenTimeAndAge(older[0], lastAt),
+          lastUnpaidAt: convertBetweenTimeAndAge(older[1], lastAt),
           unpaidChain: older[2],
         }
       : NO_OUTCOMES.older,
@@ -123,7 +127,7 @@ function unpackOrders(packed: string, newestAt: number, cells: readonly string[]
     if ((code & SAME_AMOUNT) === 0) amount = amounts.next().value ?? null;
     occurredAt -= parseBase64Number(packed.slice(start + TOKEN_CHARACTERS + 1, start + length));
     const exposed = (code & TURNED_AWAY) === 0 ? {} : { turnedAway: true as const };
-    const known: KnownOrder = { ...decodeResult(code % RESULT_CODES), occurredAt, ...exposed };
+    const known: KnownOrder = { ...decodeResult(code % RESULT_CODE_LIMIT), occurredAt, ...exposed };
     orders.push(amount === null ? { ...known, token } : { ...known, amount, token });
   }
   return orders;

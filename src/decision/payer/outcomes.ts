@@ -17,7 +17,7 @@ interface OlderOutcomes {
 export interface OutcomeTally {
   readonly paidCount: number;
   readonly unpaidCount: number;
-  /** How many orders say nothing about the payer, see `classifyOutcome`. */
+  /** How many orders say nothing about the payer, see `findCountedOutcome`. */
   readonly neitherCount: number;
   /**
    * The newest orders, oldest first. Of orders at the same time the paid ones come last. A correction moves an order
@@ -61,7 +61,7 @@ export function tallyOutcome(
 
 /** Replaces a recent order whose result is unchanged, so that no count changes. */
 export function replaceRecentOrder(tally: OutcomeTally, order: RecentOrder): OutcomeTally {
-  const place = findPlace(tally.recent, order);
+  const place = findOrderIndex(tally.recent, order);
   return place === -1 ? tally : { ...tally, recent: tally.recent.with(place, order) };
 }
 
@@ -98,7 +98,12 @@ export function hasOlderOrders({ paidCount, unpaidCount, neitherCount, recent }:
  * Classifies an order by what it says about the payer. Returns null if it says nothing: for a technical failure,
  * for an unpaid order that the service turned away, and for a reversal whose payment is not known yet.
  */
-export function classifyOutcome({ outcome, cause, turnedAway, awaitsPayment }: CountedOrder): Outcome | null {
+export function findCountedOutcome({
+  outcome,
+  cause,
+  turnedAway,
+  awaitsPayment,
+}: CountedOrder): Outcome | null {
   if (cause === 'TECHNICAL' || awaitsPayment || (outcome === 'UNPAID' && turnedAway)) return null;
   return outcome;
 }
@@ -107,30 +112,30 @@ type CountedOrder = Pick<KnownOrder, 'outcome' | 'cause' | 'turnedAway' | 'await
 
 /** Returns when the newest paid outcome happened (epoch ms). Returns null if there is none. */
 export function findLastPaidAt({ recent, older }: OutcomeTally): number | null {
-  return recent.findLast((order) => classifyOutcome(order) === 'PAID')?.occurredAt ?? older.lastPaidAt;
+  return recent.findLast((order) => findCountedOutcome(order) === 'PAID')?.occurredAt ?? older.lastPaidAt;
 }
 
 /** Returns when the newest unpaid outcome happened (epoch ms). Returns null if there is none. */
 export function findLastUnpaidAt({ recent, older }: OutcomeTally): number | null {
-  return recent.findLast((order) => classifyOutcome(order) === 'UNPAID')?.occurredAt ?? older.lastUnpaidAt;
+  return recent.findLast((order) => findCountedOutcome(order) === 'UNPAID')?.occurredAt ?? older.lastUnpaidAt;
 }
 
 /** Lists the recent orders that came to a result after `since` (epoch ms). */
-export function listOutcomesSince(
+export function listOrdersWithOutcomeSince(
   { recent }: OutcomeTally,
   result: Outcome,
   since: number,
 ): readonly RecentOrder[] {
-  return recent.filter((order) => order.occurredAt > since && classifyOutcome(order) === result);
+  return recent.filter((order) => order.occurredAt > since && findCountedOutcome(order) === result);
 }
 
 /**
  * Counts the recent orders with this cause after `since` (epoch ms). The cause is that of the order's present result.
  * Technical failures are counted, although they say nothing about the payer. Orders with another cause are counted
- * only if they are unpaid, see `classifyOutcome`.
+ * only if they are unpaid, see `findCountedOutcome`.
  */
-export function countByCause({ recent }: OutcomeTally, cause: OutcomeCause, since: number): number {
-  const isCounted = (order: RecentOrder) => cause === 'TECHNICAL' || classifyOutcome(order) === 'UNPAID';
+export function countOrdersWithCause({ recent }: OutcomeTally, cause: OutcomeCause, since: number): number {
+  const isCounted = (order: RecentOrder) => cause === 'TECHNICAL' || findCountedOutcome(order) === 'UNPAID';
   return recent.filter((order) => order.cause === cause && order.occurredAt > since && isCounted(order))
     .length;
 }
@@ -140,7 +145,7 @@ export function countByCause({ recent }: OutcomeTally, cause: OutcomeCause, sinc
  * order's present result. Returns null if the order has no cause or there is no such order.
  */
 export function findLastCause({ recent }: OutcomeTally): OutcomeCause | null {
-  const last = recent.findLast((order) => order.cause === 'TECHNICAL' || classifyOutcome(order) !== null);
+  const last = recent.findLast((order) => order.cause === 'TECHNICAL' || findCountedOutcome(order) !== null);
   return last?.cause ?? null;
 }
 
@@ -151,7 +156,7 @@ export function findLastCause({ recent }: OutcomeTally): OutcomeCause | null {
 export function findLastReversalAt({ recent }: OutcomeTally): number | null {
   let last: number | null = null;
   for (const order of recent) {
-    const at = classifyOutcome(order) === null ? null : findReversedAt(order);
+    const at = findCountedOutcome(order) === null ? null : findReversedAt(order);
     if (at !== null && (last === null || at > last)) last = at;
   }
   return last;
@@ -159,13 +164,13 @@ export function findLastReversalAt({ recent }: OutcomeTally): number | null {
 
 /** Counts the unpaid outcomes since the last paid one, up to UNPAID_CHAIN_MAX. */
 export function countUnpaidChain({ recent, older }: OutcomeTally): number {
-  const lastPaid = recent.findLastIndex((order) => classifyOutcome(order) === 'PAID');
-  const unpaid = recent.slice(lastPaid + 1).filter((order) => classifyOutcome(order) === 'UNPAID').length;
+  const lastPaid = recent.findLastIndex((order) => findCountedOutcome(order) === 'PAID');
+  const unpaid = recent.slice(lastPaid + 1).filter((order) => findCountedOutcome(order) === 'UNPAID').length;
   return Math.min(unpaid + (lastPaid === -1 ? older.unpaidChain : 0), UNPAID_CHAIN_MAX);
 }
 
 export function findLastOutcome({ recent, older }: OutcomeTally): Outcome | null {
-  const last = recent.findLast((order) => classifyOutcome(order) !== null);
+  const last = recent.findLast((order) => findCountedOutcome(order) !== null);
   return last?.outcome ?? findNewestOlder(older)?.outcome ?? null;
 }
 
@@ -180,7 +185,7 @@ export function hasOutcomes({ paidCount, unpaidCount, neitherCount }: OutcomeTal
  */
 export function summarizeOlderOutcomes(tally: OutcomeTally): OlderOutcomes {
   const recently = (result: Outcome) =>
-    tally.recent.filter((order) => classifyOutcome(order) === result).length;
+    tally.recent.filter((order) => findCountedOutcome(order) === result).length;
   const paidCount = tally.paidCount - recently('PAID');
   const unpaidCount = tally.unpaidCount - recently('UNPAID');
   const { older } = tally;
@@ -193,7 +198,7 @@ export function summarizeOlderOutcomes(tally: OutcomeTally): OlderOutcomes {
 }
 
 function countOrder(tally: OutcomeTally, order: RecentOrder, step: 1 | -1): OutcomeTally {
-  const result = classifyOutcome(order);
+  const result = findCountedOutcome(order);
   const moved = {
     paidCount: tally.paidCount + (result === 'PAID' ? step : 0),
     unpaidCount: tally.unpaidCount + (result === 'UNPAID' ? step : 0),
@@ -207,16 +212,16 @@ type Remembered = Pick<OutcomeTally, 'recent' | 'older'>;
 
 function addOrder({ recent, older }: Remembered, order: RecentOrder): Remembered {
   const newestOlder = findNewestOlder(older);
-  if (newestOlder !== null && compareByTime(order, newestOlder) < 0)
+  if (newestOlder !== null && compareOrdersByTime(order, newestOlder) < 0)
     return { recent, older: addToSummary(older, order) };
-  const place = recent.findLastIndex((other) => compareByTime(other, order) <= 0) + 1;
+  const place = recent.findLastIndex((other) => compareOrdersByTime(other, order) <= 0) + 1;
   const next = recent.toSpliced(place, 0, order);
   if (next.length <= RECENT_OUTCOMES_MAX) return { recent: next, older };
   // The oldest order that says nothing about the payer is removed. If there is no such order, the oldest one is
   // removed.
   const leaving = Math.max(
     0,
-    next.findIndex((other) => classifyOutcome(other) === null),
+    next.findIndex((other) => findCountedOutcome(other) === null),
   );
   return {
     recent: next.toSpliced(leaving, 1),
@@ -225,14 +230,15 @@ function addOrder({ recent, older }: Remembered, order: RecentOrder): Remembered
 }
 
 function removeOrder({ recent, older }: Remembered, order: RecentOrder): Remembered {
-  const place = findPlace(recent, order);
+  const place = findOrderIndex(recent, order);
   if (place !== -1) return { recent: recent.toSpliced(place, 1), older };
   const inChain =
-    classifyOutcome(order) === 'UNPAID' && order.occurredAt > (older.lastPaidAt ?? Number.NEGATIVE_INFINITY);
+    findCountedOutcome(order) === 'UNPAID' &&
+    order.occurredAt > (older.lastPaidAt ?? Number.NEGATIVE_INFINITY);
   return { recent, older: { ...older, unpaidChain: Math.max(0, older.unpaidChain - (inChain ? 1 : 0)) } };
 }
 
-function findPlace(recent: readonly RecentOrder[], { token }: RecentOrder): number {
+function findOrderIndex(recent: readonly RecentOrder[], { token }: RecentOrder): number {
   return recent.findIndex((order) => order.token === token);
 }
 
@@ -240,7 +246,7 @@ function findPlace(recent: readonly RecentOrder[], { token }: RecentOrder): numb
 function addToSummary(older: OlderOutcomes, order: KnownOrder): OlderOutcomes {
   const { lastPaidAt, lastUnpaidAt, unpaidChain } = older;
   const { occurredAt: at } = order;
-  const result = classifyOutcome(order);
+  const result = findCountedOutcome(order);
   const since = (then: number | null) => then === null || at >= then;
   if (result === null) return older;
   if (result === 'UNPAID') {
@@ -268,7 +274,7 @@ function findNewestOlder({ lastPaidAt, lastUnpaidAt }: OlderOutcomes): OutcomeIn
  * Compares orders by time. Of two orders with the same time, a paid one is the newer. The comparison of tokens only
  * makes the result independent of the sequence of arrival.
  */
-export function compareByTime(a: OutcomeInTime, b: OutcomeInTime): number {
+export function compareOrdersByTime(a: OutcomeInTime, b: OutcomeInTime): number {
   const paid = ({ outcome }: OutcomeInTime) => Number(outcome === 'PAID');
   return a.occurredAt - b.occurredAt || paid(a) - paid(b) || compareTokens(a.token ?? '', b.token ?? '');
 }

@@ -1,6 +1,6 @@
 import type { OutcomeChange } from './changes.ts';
 import { type ClientState, keepIfValid } from './client-state.ts';
-import { classifyOutcome, findLastOutcome } from './outcomes.ts';
+import { findCountedOutcome, findLastOutcome } from './outcomes.ts';
 
 /** The marks of a client on a sighting, as they were before the request that noted the sighting. */
 export interface SightingMarks {
@@ -30,10 +30,15 @@ export const SIGHTING_MARKS = [
   'unpaidOrders',
 ] as const satisfies readonly SightingMark[];
 
-export const NO_MARKS: SightingMarks = { paying: false, unpaid: false, blocked: false, unpaidOrders: 0 };
+export const NO_SIGHTING_MARKS: SightingMarks = {
+  paying: false,
+  unpaid: false,
+  blocked: false,
+  unpaidOrders: 0,
+};
 
 /** The bits of each mark. */
-export const BITS_OF_MARK = {
+export const MARK_BITS = {
   paying: 1,
   unpaid: 2,
   blocked: 4,
@@ -42,7 +47,7 @@ export const BITS_OF_MARK = {
 
 /** Combines the bits of some marks. */
 export function combineMarkBits(marks: readonly SightingMark[]): number {
-  return marks.reduce((bits, mark) => bits | BITS_OF_MARK[mark], 0);
+  return marks.reduce((bits, mark) => bits | MARK_BITS[mark], 0);
 }
 
 /** How long in ms after a sighting a payment is still noted on it. */
@@ -64,11 +69,11 @@ export function toPaymentNote(
   { order, state, report: { outcome } }: Pick<OutcomeChange, 'order' | 'state' | 'report'>,
   now: number,
 ): PaymentNote | null {
-  if (outcome !== 'PAID' || classifyOutcome(order) !== 'PAID') return null;
-  return { since: now - PAYMENT_NOTED_MS, isUnpaid: findSightingMarks(state, now).unpaid };
+  if (outcome !== 'PAID' || findCountedOutcome(order) !== 'PAID') return null;
+  return { since: now - PAYMENT_NOTED_MS, isUnpaid: getSightingMarks(state, now).unpaid };
 }
 
-export function findSightingMarks(
+export function getSightingMarks(
   state: Pick<ClientState, 'outcomes' | 'lastVerdictBlocked' | 'override'>,
   now: number,
 ): SightingMarks {
@@ -81,7 +86,7 @@ export function findSightingMarks(
 }
 
 /** Encodes the marks as a number: 1 for paying, 2 for unpaid, 4 for blocked, and 8 for each unpaid order. */
-export function encodeMarks({ paying, unpaid, blocked, unpaidOrders }: SightingMarks): number {
+export function encodeSightingMarks({ paying, unpaid, blocked, unpaidOrders }: SightingMarks): number {
   return (paying ? 1 : 0) | (unpaid ? 2 : 0) | (blocked ? 4 : 0) | (unpaidOrders << 3);
 }
 

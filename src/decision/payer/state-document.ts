@@ -2,7 +2,7 @@ import { NO_ATTRIBUTE_VALUES } from './attribute-values.ts';
 import type { ClientState, TrialStageAnswers, VerdictEvent } from './client-state.ts';
 import { NO_DAY_TALLIES } from './day-tallies.ts';
 import { decodeHints, encodeHints, type HintsRow } from './hints-document.ts';
-import { toAgeOrTime } from './instant.ts';
+import { convertBetweenTimeAndAge } from './instant.ts';
 import { EMPTY_LADDER, type Ladder } from './ladder.ts';
 import { decodeOutcomes, encodeOutcomes, type OutcomesRow } from './outcomes-text.ts';
 
@@ -58,8 +58,8 @@ export function encodeClientState(state: ClientState): string {
     FORMAT,
     state.seq,
     state.lastAt,
-    toAgeOrTime(state.firstSeenAt, state.lastAt),
-    toAgeOrTime(state.lastVerdictAt, state.lastAt),
+    convertBetweenTimeAndAge(state.firstSeenAt, state.lastAt),
+    convertBetweenTimeAndAge(state.lastVerdictAt, state.lastAt),
     state.changes,
     encodeLadder(state),
     state.events.map((event, index) => encodeEvent(event, state.events[index - 1], state.lastAt)),
@@ -116,9 +116,9 @@ export function decodeClientState(text: string): ClientState {
   }
   return {
     seq,
-    firstSeenAt: toAgeOrTime(firstSeenAge, lastAt),
+    firstSeenAt: convertBetweenTimeAndAge(firstSeenAge, lastAt),
     lastAt,
-    lastVerdictAt: toAgeOrTime(lastVerdictAge, lastAt),
+    lastVerdictAt: convertBetweenTimeAndAge(lastVerdictAge, lastAt),
     lastVerdictBlocked: lastVerdictBlocked === 1,
     changes,
     ladder: decodeLadder(ladder),

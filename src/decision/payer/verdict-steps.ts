@@ -24,7 +24,7 @@ export interface StepRange {
  * Finds the steps that a window reaches at a moment. The steps contain all verdicts within the window, and those of
  * up to one step before it. A longer window reaches everything that a shorter one reaches.
  */
-export function findStepRange(windowMs: number, at: number): StepRange {
+export function getStepRange(windowMs: number, at: number): StepRange {
   const ring = windowMs <= FINE_WINDOW_MS_MAX ? 0 : 1;
   return { ring, first: getStepNumber(ring, at - windowMs) };
 }
@@ -33,7 +33,7 @@ export function findStepRange(windowMs: number, at: number): StepRange {
  * Returns the first step that can exist only because a clock was ahead. This step and later ones are not counted.
  * `ring` is the index of the step's length in VERDICT_STEPS.
  */
-export function findFirstImpossibleStep(ring: number, at: number): number {
+export function getFirstImpossibleStep(ring: number, at: number): number {
   return getStepNumber(ring, at) + (VERDICT_STEPS[ring]?.kept ?? 0);
 }
 

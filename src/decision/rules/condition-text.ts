@@ -1,4 +1,4 @@
-import type { FactReading, FactValue } from '#decision/facts/fact.ts';
+import type { FactValue, NullableFactValue } from '#decision/facts/fact.ts';
 import {
   type ComparedWith,
   type ExpectedConstants,
@@ -24,7 +24,7 @@ const SIGNS: Readonly<Record<OperatorName, string>> = {
 /**
  * Finds the sign of an operator, like `>=` for greaterThanInclusive. Returns the text unchanged if it is no operator.
  */
-export function findOperatorSign(operator: string): string {
+export function getOperatorSign(operator: string): string {
   return Object.entries(SIGNS).find(([name]) => name === operator)?.[1] ?? operator;
 }
 
@@ -35,17 +35,17 @@ export function findOperatorSign(operator: string): string {
 export function formatComparisonTest(operator: OperatorName, expected: ComparedWith, list?: string): string {
   if (isFactRef(expected)) return `${SIGNS[operator]} ${expected.label}`;
   if (operator === 'known') return expected === true ? 'is known' : 'is not known';
-  return `${SIGNS[operator]} ${list === undefined ? formatExpected(expected) : `the list ${list}`}`;
+  return `${SIGNS[operator]} ${list === undefined ? formatExpectedValue(expected) : `the list ${list}`}`;
 }
 
 /** Formats a value or a list of values for people: `3`, `EUR`, `"two words"`, `[EUR, USD]`, `not known`. */
-export function formatExpected(value: ExpectedConstants | null): string {
+export function formatExpectedValue(value: ExpectedConstants | null): string {
   if (value === null) return NOT_KNOWN_TEXT;
-  return typeof value === 'object' ? `[${value.map(formatValue).join(', ')}]` : formatValue(value);
+  return typeof value === 'object' ? `[${value.map(formatFactValue).join(', ')}]` : formatFactValue(value);
 }
 
 /** Formats a value as rule files write it. */
-export function formatValue(value: FactValue): string {
+export function formatFactValue(value: FactValue): string {
   return typeof value === 'string' ? formatCallerText(value) : String(value);
 }
 
@@ -71,7 +71,7 @@ export function joinWords(items: readonly string[], last: 'and' | 'or'): string 
 }
 
 /** Formats names of shared lists like `the shared lists "a" or "b"`. */
-export function formatSharedLists(names: readonly string[]): string {
+export function formatSharedListNames(names: readonly string[]): string {
   return `the shared ${names.length === 1 ? 'list' : 'lists'} ${joinWords(
     names.map((name) => `"${name}"`),
     'or',
@@ -87,7 +87,7 @@ interface SeenFact {
   readonly list?: string;
   /** The label of the fact on the right side. `expected` is the value of that fact. */
   readonly otherFact?: string;
-  readonly seen: FactReading;
+  readonly seen: NullableFactValue;
   readonly passed: boolean;
 }
 
@@ -100,7 +100,7 @@ export const HIDDEN_PSEUDONYM = 'hmac:..';
  */
 export function formatSeenFact(comparison: SeenFact): string {
   const { fact, operator, expected, list, otherFact, seen, passed } = comparison;
-  const is = `${fact} is ${formatExpected(seen)}`;
+  const is = `${fact} is ${formatExpectedValue(seen)}`;
   if (operator === 'known' && seen !== null)
     return passed ? is : `${is}, and the condition asks for no value`;
   if (seen === null) return is;
@@ -108,8 +108,8 @@ export function formatSeenFact(comparison: SeenFact): string {
   if (seen === HIDDEN_PSEUDONYM) return formatHashed(comparison);
   const limit =
     typeof expected === 'object' && expected !== null
-      ? expected.map(formatExpected).join(', ')
-      : formatExpected(expected);
+      ? expected.map(formatExpectedValue).join(', ')
+      : formatExpectedValue(expected);
   if (list !== undefined) {
     return `${is}, ${(operator === 'in') === passed ? 'an entry of' : 'none of those on'} the list ${list}`;
   }
@@ -124,8 +124,8 @@ function formatHashed({ fact, operator, expected, list, passed }: SeenFact): str
   const isOne = (operator === 'equal' || operator === 'in') === passed;
   if (list !== undefined) return `${fact} is ${isOne ? 'an entry of' : 'none of those on'} the list ${list}`;
   if (typeof expected === 'object' && expected !== null)
-    return `${fact} is ${isOne ? 'one' : 'none'} of ${expected.map(formatValue).join(', ')}`;
-  return `${fact} is ${isOne ? '' : 'not '}${formatExpected(expected)}`;
+    return `${fact} is ${isOne ? 'one' : 'none'} of ${expected.map(formatFactValue).join(', ')}`;
+  return `${fact} is ${isOne ? '' : 'not '}${formatExpectedValue(expected)}`;
 }
 
 /**
@@ -133,7 +133,7 @@ function formatHashed({ fact, operator, expected, list, passed }: SeenFact): str
  * FR".
  */
 function formatPair(is: string, { operator, expected, passed }: SeenFact, otherFact: string): string {
-  const other = `${otherFact}, which is ${formatExpected(expected)}`;
+  const other = `${otherFact}, which is ${formatExpectedValue(expected)}`;
   if (expected === null) return `${is}, and ${otherFact} is ${NOT_KNOWN_TEXT}`;
   const isEqual = (operator === 'equal') === passed;
   if (operator === 'equal' || operator === 'notEqual') return `${is}, ${isEqual ? 'as' : 'not'} ${other}`;

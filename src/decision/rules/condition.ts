@@ -143,7 +143,7 @@ export function listComparisons(conditions: readonly Condition[]): readonly Comp
 }
 
 /** Lists the facts that conditions compare, in the sequence of their first mention. */
-export function listFacts(conditions: readonly Condition[]): readonly FactRef[] {
+export function listConditionFacts(conditions: readonly Condition[]): readonly FactRef[] {
   const named = listComparisons(conditions).flatMap(listComparedFacts);
   return [...new Map(named.map((fact) => [fact.label, fact])).values()];
 }
@@ -172,7 +172,7 @@ export const OPERATORS = [...EQUALITY, ...ORDER, ...MEMBERSHIP, ...DIVISION, ...
 export type OperatorName = (typeof OPERATORS)[number];
 
 /** Lists the operators that fit a fact. */
-export function listOperators(fact: {
+export function listFittingOperators(fact: {
   readonly domain: Fact['domain'];
   readonly absence?: Fact['absence'];
 }): readonly OperatorName[] {

@@ -7,7 +7,7 @@ import { FACT_QUESTIONS, type FactQuestion } from '#decision/facts/questions.ts'
 import type { DeclaredAttributes } from '#decision/payer/attributes.ts';
 
 /** A fact of the catalogue, as analysts look it up. */
-export interface FoundFact {
+export interface FactSummary {
   /** The fact's name in records. An attribute is like `attribute(cardCountry)`. */
   readonly name: string;
   /** The unit of the fact's values, or the values that the fact may have. */
@@ -18,7 +18,7 @@ export interface FoundFact {
 }
 
 interface AnsweredQuestion extends Omit<FactQuestion, 'facts'> {
-  readonly facts: readonly FoundFact[];
+  readonly facts: readonly FactSummary[];
 }
 
 /**
@@ -26,14 +26,17 @@ interface AnsweredQuestion extends Omit<FactQuestion, 'facts'> {
  * word is given, returns only facts that match it. A fact matches if its name, description, values or question
  * contain the word, or if other products call the fact by this word.
  */
-export function findFacts(declared: DeclaredAttributes, word: string | null): readonly AnsweredQuestion[] {
+export function listFactsByQuestion(
+  declared: DeclaredAttributes,
+  word: string | null,
+): readonly AnsweredQuestion[] {
   const own = [...declared.values()].map((attribute) =>
-    describeFact(formatAttributeFactLabel(attribute.name), createAttributeFact(attribute)),
+    summarizeFact(formatAttributeFactLabel(attribute.name), createAttributeFact(attribute)),
   );
   return FACT_QUESTIONS.flatMap((question) => {
     const all = question.facts.flatMap((name) => {
       const fact = FACTS.get(name);
-      return fact === undefined ? [] : [describeFact(name, fact), ...(name === 'attribute' ? own : [])];
+      return fact === undefined ? [] : [summarizeFact(name, fact), ...(name === 'attribute' ? own : [])];
     });
     const facts =
       word === null || containsText(question.question, word) ? all : all.filter(createFactTest(word));
@@ -41,7 +44,7 @@ export function findFacts(declared: DeclaredAttributes, word: string | null): re
   });
 }
 
-function createFactTest(word: string): (fact: FoundFact) => boolean {
+function createFactTest(word: string): (fact: FactSummary) => boolean {
   const called = new Set<string>(findFactsBySynonym(word));
   return ({ name, values, description }) =>
     called.has(name) || [name, values, description].some((text) => containsText(text, word));
@@ -61,7 +64,7 @@ function findFactsBySynonym(word: string): readonly string[] {
   });
 }
 
-export function describeFact(name: string, fact: Fact): FoundFact {
+export function summarizeFact(name: string, fact: Fact): FactSummary {
   return { name, values: formatValues(fact), notes: listNotes(fact), description: fact.description };
 }
 

@@ -1,4 +1,4 @@
-import type { FactReading } from '#decision/facts/fact.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
 import {
   type Condition,
   type ExpectedConstants,
@@ -9,7 +9,7 @@ import {
 import { createPairTest, createTest } from './operators.ts';
 
 /** Tests the values of a decision. The values stand in the sequence of the rule set's facts. */
-export type Matcher = (values: readonly FactReading[]) => boolean;
+export type Matcher = (values: readonly NullableFactValue[]) => boolean;
 
 /**
  * Creates the test of a condition. The condition of a rule has no "not" here, because `moveNegations` has removed

@@ -36,7 +36,7 @@ export function isMultipleOf(value: number, divisor: number): boolean {
 }
 
 /** Finds the least multiple above a value of 0 or more. */
-export function findMultipleAbove(value: number, divisor: number): number {
+export function getLeastMultipleAbove(value: number, divisor: number): number {
   const [units, by, decimals] = toCommonUnit(toDecimal(value), toDecimal(divisor));
   return Number(`${(units / by + 1n) * by}e-${decimals}`);
 }

@@ -1,9 +1,9 @@
-import type { FactReading } from '#decision/facts/fact.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
 import type { ExpectedConstants, OperatorName } from './condition.ts';
 import { isMultipleOf } from './multiples.ts';
 
 /** Tests the recorded value of a fact. Null and undefined mean that the fact has no value. */
-type Test = (seen: FactReading | undefined) => boolean;
+type Test = (seen: NullableFactValue | undefined) => boolean;
 
 type Relation = (seen: number, limit: number) => boolean;
 
@@ -42,7 +42,7 @@ export function createTest(operator: OperatorName, expected: ExpectedConstants |
 }
 
 /** Tests the values of two facts. The test fails if one of the two values is not known. */
-type PairTest = (seen: FactReading | undefined, other: FactReading | undefined) => boolean;
+type PairTest = (seen: NullableFactValue | undefined, other: NullableFactValue | undefined) => boolean;
 
 /** Creates the test of an operator that compares two facts. Throws for an operator that cannot compare facts. */
 export function createPairTest(operator: OperatorName): PairTest {
@@ -54,12 +54,12 @@ export function createPairTest(operator: OperatorName): PairTest {
   return (seen, other) => typeof seen === 'number' && typeof other === 'number' && holds(seen, other);
 }
 
-function isKnown(seen: FactReading | undefined): boolean {
+function isKnown(seen: NullableFactValue | undefined): boolean {
   return seen !== null && seen !== undefined;
 }
 
 function createMemberTest(expected: ExpectedConstants, wanted: boolean): Test {
-  const members = new Set<FactReading | undefined>(typeof expected === 'object' ? expected : []);
+  const members = new Set<NullableFactValue | undefined>(typeof expected === 'object' ? expected : []);
   return (seen) => isKnown(seen) && members.has(seen) === wanted;
 }
 

@@ -1,22 +1,22 @@
 import { join } from 'node:path';
 import { distance } from 'fastest-levenshtein';
 import { Type } from '#base/json-schema.ts';
-import { type Shape, shape, word } from '#base/shapes.ts';
+import { plainText, shape, type ValueOf } from '#base/shapes.ts';
 
-export const location = shape('A place in a rule file', {
-  file: word('Like verdicts.yaml', 'verdicts.yaml'),
+export const locationSchema = shape('A place in a rule file', {
+  file: plainText('Like verdicts.yaml', 'verdicts.yaml'),
   line: Type.Integer({ minimum: 1, description: 'From 1' }),
   column: Type.Integer({ minimum: 1, description: 'From 1' }),
 });
 
-export type Location = Shape<typeof location>;
+export type Location = ValueOf<typeof locationSchema>;
 
 export const RuleProblemSchema = shape('What is wrong in a rule file', {
-  at: location,
-  message: word('What, and what would be right', 'the file is missing'),
+  at: locationSchema,
+  message: plainText('What, and what would be right', 'the file is missing'),
 });
 
-export type RuleProblem = Shape<typeof RuleProblemSchema>;
+export type RuleProblem = ValueOf<typeof RuleProblemSchema>;
 
 /** Formats a place like `verdicts.yaml:12:17`. */
 export function formatLocation({ file, line, column }: Location): string {
@@ -46,7 +46,7 @@ export function sortProblems<One extends RuleProblem>(problems: readonly One[]):
  * Writes the end of a message about an unknown name: the nearest allowed name if one is near, otherwise all allowed
  * names.
  */
-export function suggestName(name: string, allowed: readonly string[]): string {
+export function formatNameHint(name: string, allowed: readonly string[]): string {
   if (allowed.length === 0) return '; nothing is allowed here';
   const nearest = findNearestName(name, allowed);
   const meant = nearest === null ? findNamesWith(name, allowed) : [nearest];

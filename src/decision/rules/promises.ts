@@ -12,7 +12,7 @@ export const PROMISE_BREACHES = [
 export type PromiseBreach = (typeof PROMISE_BREACHES)[number];
 
 /** The description of each member of `meant` in ruleset.yaml. */
-export const BREACH_MEANINGS: Readonly<Record<PromiseBreach, string>> = {
+export const BREACH_DESCRIPTIONS: Readonly<Record<PromiseBreach, string>> = {
   firstRequestWaits:
     'Why a first request may get WAIT, although the interface (section 3.2) has no wait before it.',
   botPasses: 'Why a payer who is flagged as a bot may get another answer than BLOCK.',

@@ -1,7 +1,7 @@
 import { Type } from '#base/json-schema.ts';
 import { choice, describedChoice, withExample } from '#base/shapes.ts';
 import type { VERDICTS } from '#decision/decision-words.ts';
-import type { ConcludedFact, FactReading, FactValue, SharingQuestions } from '#decision/facts/fact.ts';
+import type { ConcludedFact, FactValue, NullableFactValue, SharingQuestions } from '#decision/facts/fact.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import type { DeclaredAttribute, DeclaredAttributes } from '#decision/payer/attributes.ts';
 import type { ClientGroup } from '#decision/payer/client-state.ts';
@@ -27,7 +27,7 @@ export const RULE_VERSION_FORM =
 export const RULE_VERSION_PATTERN = '^p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})(-[a-z][a-z0-9]{0,15})?$';
 
 /** The schema of a version that a person writes and that is not checked yet. */
-export function versionTextSchema(description: string) {
+export function createVersionTextSchema(description: string) {
   const told = { pattern: RULE_VERSION_PATTERN };
   return withExample(
     Type.String({ minLength: 1, maxLength: 32, wellFormed: true, told, description }),
@@ -37,7 +37,7 @@ export function versionTextSchema(description: string) {
 
 const RULE_VERSION = new RegExp(RULE_VERSION_PATTERN);
 
-export const ruleVersion = withExample(
+export const ruleVersionSchema = withExample(
   Type.String({ pattern: RULE_VERSION_PATTERN, description: 'Version of the rule set, like p2.v10' }),
   'p2.v10',
 );
@@ -76,8 +76,9 @@ const VERDICT_MEANINGS = {
   BLOCK: 'do not issue a requisite, show support contact',
 } as const satisfies Record<Verdict, string>;
 
-export const verdict = describedChoice<Verdict>(VERDICT_MEANINGS, 'What the caller is to do');
-export const verdictWord = <const V extends Verdict>(name: V) => choice([name], VERDICT_MEANINGS[name]);
+export const verdictSchema = describedChoice<Verdict>(VERDICT_MEANINGS, 'What the caller is to do');
+export const createVerdictWordSchema = <const V extends Verdict>(name: V) =>
+  choice([name], VERDICT_MEANINGS[name]);
 
 interface ConcludedFactRef {
   readonly fact: ConcludedFact;
@@ -116,10 +117,10 @@ export function listRulesWithoutHoldout<Params>(rules: readonly Rule<Params>[]):
 }
 
 /** The name of the conditions that exempt from all signals. Explanations show it beside the names of the signals. */
-export const EXEMPT = 'exempt';
+export const EXEMPTION_NAME = 'exempt';
 
 /** A rule under whose conditions no bot signal applies. */
-export type Exemption = Rule<object>;
+export type SignalExemption = Rule<object>;
 
 export interface GroupParams {
   readonly group: ClientGroup;
@@ -191,7 +192,7 @@ export interface ParsedRules {
     readonly rules: readonly Rule<SignalParams>[];
     readonly threshold: number;
     /** Null if no conditions exempt from all signals. */
-    readonly exempt: Exemption | null;
+    readonly exempt: SignalExemption | null;
   };
   readonly verdicts: { readonly rules: readonly Rule<VerdictParams>[]; readonly otherwise: VerdictParams };
   /** Empty if the rule set has no flags. */
@@ -224,10 +225,10 @@ export function groupRulesByFile({
   verdicts,
   flags,
 }: ParsedRules): readonly (readonly Rule<object>[])[] {
-  return [groups.rules, listSignalRules(signals), verdicts.rules, flags.rules];
+  return [groups.rules, listExemptionAndSignals(signals), verdicts.rules, flags.rules];
 }
 
-export function listSignalRules({ exempt, rules }: ParsedRules['signals']): readonly Rule<object>[] {
+export function listExemptionAndSignals({ exempt, rules }: ParsedRules['signals']): readonly Rule<object>[] {
   return exempt === null ? rules : [exempt, ...rules];
 }
 
@@ -243,35 +244,35 @@ export function countRules(rules: ParsedRules): number {
 const OTHERWISE_COUNT = 2;
 
 /** Explains what `countRules` counts besides rules, to readers who count in the files. */
-export function explainRuleCount({ signals }: ParsedRules): string {
-  return `with "otherwise" twice${signals.exempt === null ? '' : ` and "${EXEMPT}"`}`;
+export function explainCountedExtras({ signals }: ParsedRules): string {
+  return `with "otherwise" twice${signals.exempt === null ? '' : ` and "${EXEMPTION_NAME}"`}`;
 }
 
-export function listSharedLists({ facts }: Pick<ParsedRules, 'facts'>): readonly string[] {
+export function listSharedListNames({ facts }: Pick<ParsedRules, 'facts'>): readonly string[] {
   return facts.flatMap(({ list }) => list ?? []);
 }
 
 /** A rule with a test of the values of a decision. */
-export interface Matchable<Params> extends Rule<Params> {
+export interface MatchableRule<Params> extends Rule<Params> {
   readonly matches: Matcher;
 }
 
 /** The rules of a file, loaded into json-rules-engine. */
 export interface LoadedEngine {
   /** Runs the engine over the values of a decision. Returns for each rule by name whether it matches. */
-  findMatches(values: readonly FactReading[]): Promise<ReadonlyMap<string, boolean>>;
+  evaluateRules(values: readonly NullableFactValue[]): Promise<ReadonlyMap<string, boolean>>;
 }
 
 /** Marks the results of `compileRuleSet`. Nothing else sets this member. */
-export const compiled: unique symbol = Symbol('compiled');
+export const compiledBrand: unique symbol = Symbol('compiled');
 
 /** A rule set that can decide. `compileRuleSet` makes it of parsed rules. */
 export interface RuleSet extends ParsedRules {
-  readonly [compiled]: true;
+  readonly [compiledBrand]: true;
   /** The SHA-256 over all files that decide, in hex. */
   readonly digest: string;
   /** A record with the labels of all facts, to be copied and filled. Such copies are cheap to make and to write. */
-  readonly blankRecord: Readonly<Record<string, FactReading>>;
+  readonly blankRecord: Readonly<Record<string, NullableFactValue>>;
   /** The facts that the rules themselves conclude. They are three of `facts`. */
   readonly concludedFacts: readonly ConcludedFactRef[];
   /** What the rules ask about devices and attribute values that several clients share. */
@@ -284,17 +285,17 @@ export interface RuleSet extends ParsedRules {
   readonly attributeHmacs: AttributeHmacs;
   /** Whether there is a release.json that agrees with the files. Only such a version may become active. */
   readonly released: boolean;
-  readonly groups: { readonly rules: readonly Matchable<GroupParams>[]; readonly otherwise: ClientGroup };
+  readonly groups: { readonly rules: readonly MatchableRule<GroupParams>[]; readonly otherwise: ClientGroup };
   readonly signals: {
-    readonly rules: readonly Matchable<SignalParams>[];
+    readonly rules: readonly MatchableRule<SignalParams>[];
     readonly threshold: number;
-    readonly exempt: Matchable<object> | null;
+    readonly exempt: MatchableRule<object> | null;
   };
   readonly verdicts: {
-    readonly rules: readonly Matchable<VerdictParams>[];
+    readonly rules: readonly MatchableRule<VerdictParams>[];
     readonly otherwise: VerdictParams;
   };
-  readonly flags: { readonly rules: readonly Matchable<FlagParams>[] };
+  readonly flags: { readonly rules: readonly MatchableRule<FlagParams>[] };
   /**
    * The engines from which the matchers of the rules were made, and which explanations of decisions run. The engine
    * `exempt` is asked before the engine `signals`.
@@ -339,14 +340,14 @@ export function explainBadListName(name: string): string {
  * added.
  */
 export function sumSignalWeights(matching: readonly SignalParams[]): number {
-  return sumWeights(keepHeaviestSignals(matching).map(({ weight }) => weight));
+  return sumAndRoundWeights(selectHeaviestByAbout(matching).map(({ weight }) => weight));
 }
 
 /**
  * Keeps only the heaviest of several signals about the same thing. If several are equally heavy, the first one is
  * kept.
  */
-export function keepHeaviestSignals<Signal extends SignalParams>(
+export function selectHeaviestByAbout<Signal extends SignalParams>(
   matching: readonly Signal[],
 ): readonly Signal[] {
   if (matching.every(({ about }) => about === undefined)) return matching;
@@ -359,7 +360,7 @@ export function keepHeaviestSignals<Signal extends SignalParams>(
 }
 
 /** Sums signal weights and rounds the sum, so that weights of 0.7 and 0.1 reach a threshold of 0.8. */
-export function sumWeights(weights: readonly number[]): number {
+export function sumAndRoundWeights(weights: readonly number[]): number {
   return Math.round(weights.reduce((total, weight) => total + weight, 0) * 1e6) / 1e6;
 }
 

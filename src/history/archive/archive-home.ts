@@ -4,18 +4,18 @@ import { dirname, join, relative, sep } from 'node:path';
 import { createFileOnce } from '#base/files/atomic-file.ts';
 import { makeOwnFolder } from '#base/files/folders.ts';
 import { NamedError } from '#base/named-error.ts';
-import { readClaimedArchive } from '#state/archive-register.ts';
+import { readClaimedArchiveId } from '#state/archive-register.ts';
 import type { Registers } from '#state/store.ts';
 import {
   type ArchiveState,
   COMMIT_ENDING,
-  type FileToKeep,
+  type FileToStore,
   findNewestCommit,
   formatCommitName,
   LOG_FOLDER,
   type LogHome,
-  listNames,
-  removeFile,
+  listFileNames,
+  removeFileIfPresent,
   syncFolder,
 } from './archive-log.ts';
 import type { WhyUnread } from './unread-decisions.ts';
@@ -75,7 +75,7 @@ export class FolderHome implements ArchiveHome {
   }
 
   newestCommit(): string | null {
-    return findNewestCommit(listNames(join(this.folder, LOG_FOLDER)));
+    return findNewestCommit(listFileNames(join(this.folder, LOG_FOLDER)));
   }
 
   /** Only one writer can take the name of a commit, because link(2) refuses the second one. */
@@ -88,7 +88,7 @@ export class FolderHome implements ArchiveHome {
   }
 
   /** Moves each file, which is already on the disk, to its place. The new names are on the disk when this returns. */
-  async put(files: readonly FileToKeep[]): Promise<void> {
+  async put(files: readonly FileToStore[]): Promise<void> {
     const moved = files
       .map(({ path, from }) => ({ to: join(this.folder, path), from }))
       .filter(({ to, from }) => to !== from);
@@ -110,7 +110,7 @@ export class FolderHome implements ArchiveHome {
   }
 
   async remove(paths: readonly string[]): Promise<void> {
-    for (const path of paths) removeFile(join(this.folder, path));
+    for (const path of paths) removeFileIfPresent(join(this.folder, path));
   }
 
   async makeReadable(files: readonly ArchiveFile[]): Promise<ReadonlyMap<string, WhyUnread>> {
@@ -165,7 +165,7 @@ export async function isArchivedElsewhere(
   registers: Pick<Registers, 'read'>,
   folder: string | null,
 ): Promise<boolean> {
-  const claimed = await readClaimedArchive(registers);
+  const claimed = await readClaimedArchiveId(registers);
   return claimed !== null && (folder === null || readArchiveId(folder) !== claimed);
 }
 

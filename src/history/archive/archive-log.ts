@@ -121,7 +121,7 @@ const GAPS_MAX = 1000;
 export const LOG_FOLDER = 'log';
 
 /** A file to be kept, and where it lies on this machine now. */
-export interface FileToKeep {
+export interface FileToStore {
   /** The path below the archive, with `/` between names. */
   readonly path: string;
   readonly from: string;
@@ -135,7 +135,7 @@ export interface LogHome {
   /** Adds the commit of this number. Returns false if another writer has already added one. */
   addCommit(version: number, text: string): Promise<boolean>;
   /** Moves files to where they are kept for good. Each file is there completely or not at all. */
-  put(files: readonly FileToKeep[]): Promise<void>;
+  put(files: readonly FileToStore[]): Promise<void>;
   /** Returns the lengths of all files below a folder, by path. */
   list(below: string): Promise<ReadonlyMap<string, number>>;
   remove(paths: readonly string[]): Promise<void>;
@@ -270,7 +270,7 @@ function readText(path: string): string | null {
  * Makes a temporary folder an archive that holds `state`. The files are not synced to the disk, because verdicts
  * would wait for the sync if the store is on the same file system.
  */
-export function writeTemporaryState(archiveDir: string, state: ArchiveState): void {
+export function writeTemporaryArchive(archiveDir: string, state: ArchiveState): void {
   const folder = join(archiveDir, LOG_FOLDER);
   makeOwnFolder(folder);
   writeFileSync(join(folder, formatSnapshotName(state)), formatSnapshot(state), { flag: 'wx', mode: 0o600 });
@@ -280,7 +280,7 @@ export function writeTemporaryState(archiveDir: string, state: ArchiveState): vo
 export function replaceArchiveState(archiveDir: string, state: ArchiveState): void {
   const folder = join(archiveDir, LOG_FOLDER);
   replaceFile(join(folder, formatSnapshotName(state)), formatSnapshot(state), { flush: true });
-  for (const name of listNames(folder))
+  for (const name of listFileNames(folder))
     if (name !== formatSnapshotName(state)) unlinkSync(join(folder, name));
 }
 
@@ -340,7 +340,7 @@ export function syncFolder(folder: string): void {
 }
 
 /** Lists the names in a folder. Returns an empty list if there is no such folder. */
-export function listNames(folder: string): readonly string[] {
+export function listFileNames(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
@@ -350,7 +350,7 @@ export function listNames(folder: string): readonly string[] {
 }
 
 /** Removes a file, if it exists. */
-export function removeFile(path: string): void {
+export function removeFileIfPresent(path: string): void {
   try {
     unlinkSync(path);
   } catch (error) {

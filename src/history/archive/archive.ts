@@ -11,21 +11,21 @@ import {
   type ArchiveState,
   CommitConflict,
   EMPTY_ARCHIVE_STATE,
-  type FileToKeep,
+  type FileToStore,
   type Segment,
   type UnreadSegment,
 } from './archive-log.ts';
-import { eraseFromQuarantine, listQuarantined, quarantineEntries } from './quarantine.ts';
+import { eraseFromQuarantine, listQuarantinedFiles, quarantineEntries } from './quarantine.ts';
 import { isDamagedInput, type QueryEngine, quoteSql } from './query-engine.ts';
 import { endReadings } from './reading-copies.ts';
 import {
-  getSegmentFile,
+  getSegmentFilePath,
   listSegmentFiles,
-  SEGMENT_FILES,
-  type SegmentFile,
+  SEGMENT_FILE_KINDS,
+  type SegmentFileKind,
   type SegmentPlace,
 } from './segment-files.ts';
-import { isAboutClients, TABLE_NAMES, type TableName } from './tables.ts';
+import { hasClientRows, TABLE_NAMES, type TableName } from './tables.ts';
 
 export interface ArchiveTotals {
   readonly segments: number;
@@ -79,13 +79,13 @@ export class Archive {
     return now;
   }
 
-  contents(): ArchiveTotals {
+  computeTotals(): ArchiveTotals {
     const { segments, gaps } = this.read();
     return {
       segments: segments.size,
       bytes: [...segments.values()].reduce((sum, { bytes }) => sum + bytes, 0),
       gapEntries: gaps.reduce((sum, { entries }) => sum + entries, 0),
-      setAsideEntries: listQuarantined(this.folder).length,
+      setAsideEntries: listQuarantinedFiles(this.folder).length,
     };
   }
 
@@ -104,10 +104,10 @@ export class Archive {
     return next;
   }
 
-  #listStaged(segment: Segment): readonly FileToKeep[] {
-    return SEGMENT_FILES.map((kind) => ({
-      path: getSegmentFile(segment, kind),
-      from: this.stagedPath(segment.name, kind),
+  #listStaged(segment: Segment): readonly FileToStore[] {
+    return SEGMENT_FILE_KINDS.map((kind) => ({
+      path: getSegmentFilePath(segment, kind),
+      from: this.getStagedPath(segment.name, kind),
     })).filter(({ from }) => existsSync(from));
   }
 
@@ -120,7 +120,7 @@ export class Archive {
    * Removes the files of a commit that failed because another writer was faster. Otherwise other programs might read
    * them.
    */
-  async #withdraw(files: readonly FileToKeep[]): Promise<void> {
+  async #withdraw(files: readonly FileToStore[]): Promise<void> {
     const named = this.#listNamedFiles(await this.refresh());
     await this.home.remove(files.map(({ path }) => path).filter((path) => !named.has(path)));
   }
@@ -135,7 +135,7 @@ export class Archive {
     const before = await this.refresh();
     const strays = await this.#findStrays(before);
     const state = await this.commit(before, commit);
-    rmSync(this.staging(), { recursive: true, force: true });
+    rmSync(this.getStagingFolder(), { recursive: true, force: true });
     await this.home.remove(strays);
     return state;
   }
@@ -175,20 +175,20 @@ export class Archive {
    */
   async makeReadable(
     segments: readonly Segment[],
-    kinds: readonly SegmentFile[] = ['parquet'],
+    kinds: readonly SegmentFileKind[] = ['parquet'],
   ): Promise<readonly UnreadSegment[]> {
     const missing = await this.home.makeReadable(
       segments.flatMap((segment) => kinds.map((kind) => this.#toFile(segment, kind))),
     );
     return segments.flatMap((segment) => {
-      const why = missing.get(getSegmentFile(segment, 'parquet'));
+      const why = missing.get(getSegmentFilePath(segment, 'parquet'));
       if (why === undefined) return [];
       return [why === 'damaged' ? segment : { ...segment, why }];
     });
   }
 
-  #toFile(segment: Segment, kind: SegmentFile): ArchiveFile {
-    return { path: getSegmentFile(segment, kind), bytes: kind === 'parquet' ? segment.bytes : null };
+  #toFile(segment: Segment, kind: SegmentFileKind): ArchiveFile {
+    return { path: getSegmentFilePath(segment, kind), bytes: kind === 'parquet' ? segment.bytes : null };
   }
 
   async quarantine(entries: readonly UnreadableEntry[]): Promise<void> {
@@ -224,34 +224,34 @@ export class Archive {
     endReadings(this.folder);
   }
 
-  staging(): string {
+  getStagingFolder(): string {
     return join(this.folder, 'staging');
   }
 
-  stagedPath(name: string, kind: SegmentFile = 'parquet'): string {
-    return join(this.staging(), `${name}.${kind}`);
+  getStagedPath(name: string, kind: SegmentFileKind = 'parquet'): string {
+    return join(this.getStagingFolder(), `${name}.${kind}`);
   }
 
   /** Writes and removes a test file in the way in which a segment is written. Throws if this process cannot write. */
   async tryWriting(): Promise<void> {
     this.prepareStaging();
     const path = `staging/trial-${randomUUID()}`;
-    const from = join(this.staging(), basename(path));
+    const from = join(this.getStagingFolder(), basename(path));
     writeFileSync(from, '', { mode: 0o600 });
     await this.home.put([{ path, from }]);
     await this.home.remove([path]);
   }
 
   prepareStaging(): void {
-    makeOwnFolder(this.staging());
+    makeOwnFolder(this.getStagingFolder());
   }
 
-  pathOf(segment: SegmentPlace, kind: SegmentFile = 'parquet'): string {
-    return join(this.folder, getSegmentFile(segment, kind));
+  getSegmentPath(segment: SegmentPlace, kind: SegmentFileKind = 'parquet'): string {
+    return join(this.folder, getSegmentFilePath(segment, kind));
   }
 
   /** Returns the segments that may hold rows for the filter, the newest first. */
-  segments(
+  listSegments(
     state: ArchiveState,
     { table, platform, from, to }: SegmentFilter & { readonly table: TableName },
   ): readonly Segment[] {
@@ -268,7 +268,7 @@ export class Archive {
   async findTornSegments(state: ArchiveState): Promise<readonly Segment[]> {
     const sizes = await this.#readSizes();
     const torn = [...state.segments.values()].filter(
-      (segment) => sizes.get(getSegmentFile(segment, 'parquet')) !== segment.bytes,
+      (segment) => sizes.get(getSegmentFilePath(segment, 'parquet')) !== segment.bytes,
     );
     if (torn.length > 0 && (await this.refresh()).version !== state.version)
       throw new Error('segments were replaced meanwhile');
@@ -286,7 +286,7 @@ export class Archive {
    */
   findSuspects(segments: readonly Segment[], cause: unknown): readonly Segment[] {
     if (!(cause instanceof Error) || !isDamagedInput(cause)) return [];
-    const named = segments.filter((segment) => cause.message.includes(this.pathOf(segment)));
+    const named = segments.filter((segment) => cause.message.includes(this.getSegmentPath(segment)));
     return named.length > 0 ? named : segments;
   }
 
@@ -299,7 +299,7 @@ export class Archive {
   async canRead(duck: QueryEngine, segment: Segment): Promise<boolean> {
     if ((await this.makeReadable([segment])).length > 0) return false;
     try {
-      await duck.rows(`SELECT bit_xor(hash(one)) FROM ${this.source([segment])} AS one`);
+      await duck.rows(`SELECT bit_xor(hash(one)) FROM ${this.createRowsSql([segment])} AS one`);
       return true;
     } catch {
       return false;
@@ -312,13 +312,13 @@ export class Archive {
    * names the segments. With the other sequence, a commit in between could take a client off `erased` while the
    * segments that were read still have the client's rows.
    */
-  source(segments: readonly Segment[], erased: ErasedClients = []): string {
+  createRowsSql(segments: readonly Segment[], erased: ErasedClientNumbers = []): string {
     const groups = Map.groupBy(segments, ({ table, without = [] }) =>
-      isAboutClients(table) ? [...new Set([...without, ...erased])].join(', ') : '',
+      hasClientRows(table) ? [...new Set([...without, ...erased])].join(', ') : '',
     );
     const parts = [...groups].map(([leftOut, some]) =>
       rowsSql(
-        some.map((segment) => this.pathOf(segment)),
+        some.map((segment) => this.getSegmentPath(segment)),
         leftOut,
       ),
     );
@@ -334,7 +334,7 @@ function rowsSql(paths: readonly string[], leftOut: string): string {
   return leftOut === '' ? rows : `(SELECT * FROM ${rows} WHERE client_hash NOT IN (${leftOut}))`;
 }
 
-export function subtractSegments(
+export function excludeSegments(
   segments: readonly Segment[],
   others: readonly Segment[],
 ): readonly Segment[] {
@@ -343,12 +343,14 @@ export function subtractSegments(
 }
 
 /** The numbers (`toClientNumber`) of erased clients whom the archive may still hold. */
-export type ErasedClients = readonly string[];
+export type ErasedClientNumbers = readonly string[];
 
 /**
  * Reads from the store which clients were erased and may still be in the archive. Call it before the archive is read.
  */
-export async function readUnshippedErasures(store: Pick<Store, 'unshippedErasures'>): Promise<ErasedClients> {
+export async function readErasedClientNumbers(
+  store: Pick<Store, 'unshippedErasures'>,
+): Promise<ErasedClientNumbers> {
   const erasures = await store.unshippedErasures();
   return [...new Set(erasures.map((erasure) => erasure.clientNumber))];
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeOwnFolder } from '#base/files/folders.ts';
 import { SaltRefused } from '#state/client-salt.ts';
-import { openStore, type StorePlace } from '#state/open-store.ts';
+import { type OpenStoreOptions, openStore } from '#state/open-store.ts';
 import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import type { ArchiveHome } from './archive-home.ts';
@@ -25,7 +25,7 @@ export function readSalt(folder: string): string | null {
  * Makes sure that this process can read the archive's salt from the local folder. It is no error if the archive has
  * lost its salt or has none yet. Throws StoreUnavailable if the home cannot be reached.
  */
-export async function makeSaltReadable(home: ArchiveHome): Promise<void> {
+export async function fetchSalt(home: ArchiveHome): Promise<void> {
   const missing = await home.makeReadable([{ path: SALT_FILE, bytes: null }]);
   if (missing.get(SALT_FILE) === 'away')
     throw new StoreUnavailable(`${home.name}: ${SALT_FILE} cannot be read; it is tried again`);
@@ -69,8 +69,8 @@ export function requireSameSalt(
  * Opens the store as `openStore` does. An archive with a salt shows that there was a store before. So an empty store
  * is refused until a person accepts it. The accepted store takes the archive's salt. Throws SaltRefused.
  */
-export async function openStoreBesideArchive(
-  place: StorePlace & { readonly archiveDir: string | null },
+export async function openStoreWithLocalSalt(
+  place: OpenStoreOptions & { readonly archiveDir: string | null },
   ...listeners: StoreListeners
 ): Promise<Store> {
   const { archiveDir } = place;
@@ -86,4 +86,5 @@ export async function openStoreBesideArchive(
   }
 }
 
-export type StoreListeners = Parameters<typeof openStore> extends [StorePlace, ...infer Told] ? Told : never;
+export type StoreListeners =
+  Parameters<typeof openStore> extends [OpenStoreOptions, ...infer Told] ? Told : never;

@@ -8,12 +8,12 @@ import { ID_FILE, RULE_SETS_FOLDER, readArchiveId } from './archive-home.ts';
 import { replaceArchiveState, type Segment } from './archive-log.ts';
 import { SALT_FILE } from './archived-salt.ts';
 import { QUARANTINE_FOLDER } from './quarantine.ts';
-import { SEGMENT_FILES } from './segment-files.ts';
+import { SEGMENT_FILE_KINDS } from './segment-files.ts';
 import { createSnapshotOpener, withSnapshot } from './snapshot.ts';
 import { explainUnread } from './unread-decisions.ts';
 
 /** Thrown if the target folder cannot hold a backup of this archive. The message says why. */
-export class NotABackup extends NamedError {}
+export class BackupTargetRefused extends NamedError {}
 
 interface BackupReport {
   readonly segments: number;
@@ -28,7 +28,7 @@ interface BackupReport {
  * Copies the archive, as it is at one moment, into a folder. Shipping may go on meanwhile. Segments never change, so
  * the segments of an earlier backup stay there. Segments that the archive no longer has are removed from the backup.
  * A damaged file of the archive never replaces its copy. The folder can be copied back as the archive. Throws
- * NotABackup.
+ * BackupTargetRefused.
  */
 export async function backUp(archive: Archive, target: string): Promise<BackupReport> {
   const { folder } = archive;
@@ -64,12 +64,12 @@ type Copying = 'copied' | 'there' | 'torn';
 
 async function copySegment(archive: Archive, backup: Archive, segment: Segment): Promise<Copying> {
   if (!backup.isCutOff(segment)) return 'there';
-  const [missing] = await archive.makeReadable([segment], SEGMENT_FILES);
+  const [missing] = await archive.makeReadable([segment], SEGMENT_FILE_KINDS);
   if (missing !== undefined && missing.why === undefined) return 'torn';
   if (missing !== undefined)
     throw new StoreUnavailable(`a file of the archive ${explainUnread(missing.why)}`);
-  const [, rows] = SEGMENT_FILES.map((kind) =>
-    copyOnce(archive.pathOf(segment, kind), backup.pathOf(segment, kind)),
+  const [, rows] = SEGMENT_FILE_KINDS.map((kind) =>
+    copyOnce(archive.getSegmentPath(segment, kind), backup.getSegmentPath(segment, kind)),
   );
   return rows === true ? 'copied' : 'there';
 }
@@ -88,11 +88,11 @@ function copyOnce(from: string, to: string): boolean {
 function requireFittingTarget(folder: string, target: string): void {
   const inside = relative(resolve(folder), resolve(target));
   if (!inside.startsWith('..'))
-    throw new NotABackup(`${target} lies in the archive; name a folder elsewhere`);
-  if (!existsSync(folder)) throw new NotABackup(`there is no archive in ${folder} yet`);
+    throw new BackupTargetRefused(`${target} lies in the archive; name a folder elsewhere`);
+  if (!existsSync(folder)) throw new BackupTargetRefused(`there is no archive in ${folder} yet`);
   const [own, other] = [folder, target].map(readArchiveId);
   if (other !== null && own !== other)
-    throw new NotABackup(
+    throw new BackupTargetRefused(
       `${target} is a backup of another archive (${other}, this one is ${own}); name another folder`,
     );
 }

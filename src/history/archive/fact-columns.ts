@@ -1,7 +1,7 @@
 import { formatAttributeFactLabel, parseAttributeFactLabel } from '#decision/facts/attribute.ts';
 import { FACTS as CATALOGUE } from '#decision/facts/catalogue.ts';
-import type { FactReading } from '#decision/facts/fact.ts';
-import { getFactType } from '#decision/redecision.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
+import { getFactValueType } from '#decision/redecision.ts';
 import type { FactRef } from '#decision/rules/condition.ts';
 
 /** The DuckDB types of the values of facts. */
@@ -45,7 +45,7 @@ function readAttributeKey(key: FactKey): { readonly label: string; readonly type
  * Returns the key of the fact with this label and this recorded value. If the value of an attribute is not known, it
  * has no type, and the key is that of a text.
  */
-export function toFactKey(label: string, value: FactReading): FactKey {
+export function toFactKey(label: string, value: NullableFactValue): FactKey {
   if (parseAttributeFactLabel(label) === null) return label;
   return toAttributeKey(label, VALUE_TYPES.find((type) => type === typeof value) ?? 'string');
 }
@@ -54,14 +54,14 @@ export function toFactKey(label: string, value: FactReading): FactKey {
  * Returns the name of the column that keeps the values of a fact. The type of an attribute is the one that the rule
  * set declares.
  */
-export function getFactColumn({ label, fact }: Pick<FactRef, 'label' | 'fact'>): string {
-  return toFactColumn(fact.kind === 'attribute' ? toAttributeKey(label, getFactType(fact)) : label);
+export function getColumnOfFactRef({ label, fact }: Pick<FactRef, 'label' | 'fact'>): string {
+  return toColumnOfFactKey(fact.kind === 'attribute' ? toAttributeKey(label, getFactValueType(fact)) : label);
 }
 
 /** Lists the columns that an attribute with this name may have, one for each type of value. */
 export function listColumnsOfAttribute(name: string): readonly (readonly [column: string, type: FactType])[] {
   return VALUE_TYPES.map((type) => [
-    toFactColumn(toAttributeKey(formatAttributeFactLabel(name), type)),
+    toColumnOfFactKey(toAttributeKey(formatAttributeFactLabel(name), type)),
     ATTRIBUTE_COLUMNS[type].type,
   ]);
 }
@@ -70,7 +70,7 @@ export function listColumnsOfAttribute(name: string): readonly (readonly [column
  * Describes how the query engine reads a fact from the JSON of a record: the name of the JSON member (`label`), the
  * type that the engine gives to the member, and the SQL that makes the column's value of it.
  */
-export function describeFactInJson(
+export function getJsonSourceOfFact(
   key: FactKey,
   type: FactType,
 ): { label: string; type: string; sql: (path: string) => string } {
@@ -91,7 +91,7 @@ const FACT = 'fact_';
 const columnsOfFacts = new Map<FactKey, string>();
 
 /** Returns the column of a fact: `fact_verdicts_10m` for `verdicts(10m)`. Many engines accept no brackets in a name. */
-export function toFactColumn(key: FactKey): string {
+export function toColumnOfFactKey(key: FactKey): string {
   return columnsOfFacts.getOrInsertComputed(key, () => {
     const attribute = readAttributeKey(key);
     if (attribute === null) return FACT + toColumnWords(key);
@@ -146,15 +146,15 @@ function parseAttributeColumn(rest: string): { readonly name: string; readonly t
 }
 
 /** Returns the DuckDB type of a fact's column. */
-export function getColumnType(column: string): FactType {
+export function getTypeOfFactColumn(column: string): FactType {
   const attribute = parseAttributeColumn(column.slice(FACT.length));
   return attribute === null
-    ? getFactColumnType(parseFactColumn(column) ?? '')
+    ? getTypeOfFactKey(parseFactColumn(column) ?? '')
     : ATTRIBUTE_COLUMNS[attribute.type].type;
 }
 
 /** Returns the DuckDB type of a fact's values. A fact that is not in the catalogue has the type of a text. */
-export function getFactColumnType(key: FactKey): FactType {
+export function getTypeOfFactKey(key: FactKey): FactType {
   const attribute = readAttributeKey(key);
   if (attribute !== null) return ATTRIBUTE_COLUMNS[attribute.type].type;
   const [name = ''] = key.split('(');

@@ -4,7 +4,7 @@ import type { QueryEngine } from './query-engine.ts';
 /** The status of an order. TECHNICAL says nothing about the payer, so figures about payers leave such orders out. */
 export type OrderStatus = 'PAID' | 'UNPAID' | 'TECHNICAL' | 'UNKNOWN';
 
-/** The results that a report can state, by the number that `REPORT_SQL` gives. */
+/** The results that a report can state, by the number that `REPORTED_RESULT_SQL` gives. */
 const RESULTS = ['UNPAID', 'TECHNICAL', 'PAID', 'REVERSED', 'TURNED_AWAY'] as const;
 
 /**
@@ -17,7 +17,7 @@ const REPORT_ORDER_SQL = '(reported_at, journal_ms, journal_seq)';
  * SQL over the reports of an order: the result by the last report, as a number. Null if there is no report. A
  * reversal whose payment is not known yet counts as TECHNICAL.
  */
-export const REPORT_SQL = `arg_max(CASE WHEN outcome = 'PAID' THEN 2 WHEN cause = 'TECHNICAL' OR awaits_payment THEN 1
+export const REPORTED_RESULT_SQL = `arg_max(CASE WHEN outcome = 'PAID' THEN 2 WHEN cause = 'TECHNICAL' OR awaits_payment THEN 1
   WHEN cause = 'REVERSED' THEN 3 WHEN turned_away THEN 4 ELSE 0 END, ${REPORT_ORDER_SQL})`;
 
 /**
@@ -38,7 +38,7 @@ const SETTLED_SQL = `arg_max_null(settled_amount, ${REPORT_ORDER_SQL})`;
 export const SETTLED_AMOUNT_SQL = `try_cast(split_part(${SETTLED_SQL}, ' ', 1) AS DOUBLE)`;
 export const SETTLED_CURRENCY_SQL = `nullif(split_part(${SETTLED_SQL}, ' ', 2), '')`;
 
-/** Returns the result for a number of `REPORT_SQL`. */
+/** Returns the result for a number of `REPORTED_RESULT_SQL`. */
 export function toReportedResult(report: number): (typeof RESULTS)[number] {
   return RESULTS[report] ?? 'UNPAID';
 }
@@ -48,8 +48,8 @@ export function isReversedSql(report: string): string {
   return `coalesce(${report} = 3, false)`;
 }
 
-/** Returns SQL: the status of an order, by the number of `REPORT_SQL`. Null if there is no report. */
-export function statusSql(report: string): string {
+/** Returns SQL: the status of an order, by the number of `REPORTED_RESULT_SQL`. Null if there is no report. */
+export function reportedStatusSql(report: string): string {
   return `CASE WHEN ${report} IS NULL THEN 'UNKNOWN'
     ELSE ['UNPAID', 'TECHNICAL', 'PAID', 'UNPAID', 'UNPAID'][(${report} + 1)::INT] END`;
 }
@@ -59,18 +59,18 @@ export function statusSql(report: string): string {
  * is TURNED_AWAY, even if UNPAID was reported: nobody could pay it, so that report says nothing about the payer. If
  * an attempt follows such a report, the order is UNKNOWN again.
  */
-export function askedStatusSql(report: string, granted: string): string {
-  const status = statusSql(report);
+export function orderStatusSql(report: string, granted: string): string {
+  const status = reportedStatusSql(report);
   return `CASE WHEN NOT ${granted} AND ${status} IN ('UNPAID', 'UNKNOWN') THEN 'TURNED_AWAY'
     WHEN ${report} = 4 THEN 'UNKNOWN' ELSE ${status} END`;
 }
 
 /** Returns SQL: whether an order has this status, by the reports that can be read. */
-export function statusConditionSql(reports: string, status: OrderStatus): string {
-  const reported = `SELECT client_hash, order_ref, ${REPORT_SQL} AS report FROM ${reports} GROUP BY ALL`;
+export function hasStatusSql(reports: string, status: OrderStatus): string {
+  const reported = `SELECT client_hash, order_ref, ${REPORTED_RESULT_SQL} AS report FROM ${reports} GROUP BY ALL`;
   const order = 'row(client_hash, order_ref)';
   if (status === 'UNKNOWN') return `${order} NOT IN (SELECT ${order} FROM (${reported}))`;
-  return `${order} IN (SELECT ${order} FROM (${reported}) WHERE ${statusSql('report')} = '${status}')`;
+  return `${order} IN (SELECT ${order} FROM (${reported}) WHERE ${reportedStatusSql('report')} = '${status}')`;
 }
 
 /**
@@ -82,11 +82,11 @@ export const ORDER_KEY_SQL = 'hash(client_hash, order_ref)';
 export const GRANTED_SQL = "verdict IN ('GET_NEW', 'GET_SAME_STICKY')";
 
 /** The time after a wait, in ms, during which the client's actions count as the result of the wait. */
-export const WAIT_WORTH_MS = DAY_MS;
+export const WAIT_EFFECT_MS = DAY_MS;
 
 /** Returns SQL: the time until which actions count as the result of a wait that was answered at `waitedAt`. */
-export function waitWorthUntilSql(waitedAt: string): string {
-  return `${waitedAt} + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS`;
+export function waitEffectEndSql(waitedAt: string): string {
+  return `${waitedAt} + INTERVAL ${WAIT_EFFECT_MS} MILLISECONDS`;
 }
 
 /**
@@ -94,7 +94,7 @@ export function waitWorthUntilSql(waitedAt: string): string {
  * time in which actions count as the result of that wait.
  */
 export function paidAfterWaitSql(waitedAt: string, grantedAt: string): string {
-  return `${statusSql('report')} = 'PAID' AND paid_at BETWEEN ${grantedAt} AND ${waitWorthUntilSql(waitedAt)}`;
+  return `${reportedStatusSql('report')} = 'PAID' AND paid_at BETWEEN ${grantedAt} AND ${waitEffectEndSql(waitedAt)}`;
 }
 
 /**
@@ -110,7 +110,7 @@ export function paidAfterWaitSql(waitedAt: string, grantedAt: string): string {
  */
 export async function createOrderViews(duck: QueryEngine): Promise<void> {
   await duck.run(`CREATE VIEW statuses AS
-    SELECT ${ORDER_KEY_SQL} AS order_key, ${REPORT_SQL} AS report, ${CAUSE_SQL} AS cause,
+    SELECT ${ORDER_KEY_SQL} AS order_key, ${REPORTED_RESULT_SQL} AS report, ${CAUSE_SQL} AS cause,
       ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency
     FROM outcomes GROUP BY order_key`);
   await duck.run(`CREATE VIEW orders AS
@@ -125,5 +125,5 @@ export async function createOrderViews(duck: QueryEngine): Promise<void> {
         bool_or(${GRANTED_SQL}) AS granted, bool_or(verdict = 'WAIT') AS waited, bool_or(verdict = 'BLOCK') AS blocked
       FROM decisions GROUP BY order_key
     ) asked
-    LEFT JOIN statuses USING (order_key), LATERAL (SELECT ${askedStatusSql('report', 'granted')} AS status)`);
+    LEFT JOIN statuses USING (order_key), LATERAL (SELECT ${orderStatusSql('report', 'granted')} AS status)`);
 }

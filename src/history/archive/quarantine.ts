@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { makeOwnFolder } from '#base/files/folders.ts';
 import { toClientNumber } from '#decision/payer/client-key.ts';
 import type { UnreadableEntry } from '#state/journal.ts';
-import { listNames } from './archive-log.ts';
+import { listFileNames } from './archive-log.ts';
 
-interface SetAside {
+interface QuarantinedEntry {
   /** The entry's position in the journal: partition, milliseconds and number, as in the columns of the archive. */
   readonly place: string;
   /**
@@ -23,14 +23,14 @@ interface SetAside {
  */
 export const QUARANTINE_FOLDER = 'set-aside';
 
-export function readQuarantine(folder: string): readonly SetAside[] {
-  return listQuarantined(folder).map((name) =>
+export function readQuarantine(folder: string): readonly QuarantinedEntry[] {
+  return listQuarantinedFiles(folder).map((name) =>
     JSON.parse(readFileSync(join(folder, QUARANTINE_FOLDER, name), 'utf8')),
   );
 }
 
-export function listQuarantined(folder: string): readonly string[] {
-  return listNames(join(folder, QUARANTINE_FOLDER)).filter((name) => name.endsWith('.json'));
+export function listQuarantinedFiles(folder: string): readonly string[] {
+  return listFileNames(join(folder, QUARANTINE_FOLDER)).filter((name) => name.endsWith('.json'));
 }
 
 /**
@@ -40,7 +40,7 @@ export function listQuarantined(folder: string): readonly string[] {
 export function quarantineEntries(folder: string, entries: readonly UnreadableEntry[]): readonly string[] {
   return entries.map(({ place: { partition, ms, seq }, clientHash, why, text }) => {
     const number = clientHash === '' ? {} : { clientNumber: toClientNumber(clientHash) };
-    const entry: SetAside = { place: `${partition}/${ms}-${seq}`, ...number, why, text };
+    const entry: QuarantinedEntry = { place: `${partition}/${ms}-${seq}`, ...number, why, text };
     const path = `${QUARANTINE_FOLDER}/${partition}-${ms}-${seq}.json`;
     makeOwnFolder(join(folder, QUARANTINE_FOLDER));
     if (!existsSync(join(folder, path)))
@@ -52,7 +52,7 @@ export function quarantineEntries(folder: string, entries: readonly UnreadableEn
 /** Removes the entries of erased clients. Returns the paths of the removed files, relative to the archive's folder. */
 export function eraseFromQuarantine(folder: string, clientNumbers: ReadonlySet<string>): readonly string[] {
   const entries = readQuarantine(folder);
-  const gone = listQuarantined(folder)
+  const gone = listQuarantinedFiles(folder)
     .filter((_, index) => clientNumbers.has(entries[index]?.clientNumber ?? ''))
     .map((name) => `${QUARANTINE_FOLDER}/${name}`);
   for (const path of gone) unlinkSync(join(folder, path));

@@ -90,12 +90,12 @@ export class QueryEngine {
   }
 
   /** Returns all rows as batches, so that single rows can be read from them later. The columns may have any type. */
-  async wholeBatches(statement: Statement): Promise<readonly DuckBatch[]> {
+  async readAllBatches(statement: Statement): Promise<readonly DuckBatch[]> {
     return Array.fromAsync(readBatches(await this.#connection.run(...bindValues(statement))));
   }
 
   /** Opens an appender to a table. It also works while the rows of a query are being read. */
-  async appender(table: string): Promise<DuckAppender> {
+  async openAppender(table: string): Promise<DuckAppender> {
     return DuckAppender.open(await this.#instance.connect(), table);
   }
 
@@ -120,7 +120,7 @@ export class QueryEngine {
       throw new QueryRefused('only a SELECT is allowed: the archive is not changed by queries');
   }
 
-  runWithin(sql: string, timeoutMs: number): Promise<void> {
+  runWithTimeLimit(sql: string, timeoutMs: number): Promise<void> {
     return this.#runWithTimeout(timeoutMs, () => this.run(sql));
   }
 
@@ -189,7 +189,7 @@ export function toNumberOrNull(value: JS | undefined): number | null {
 }
 
 /** Reads numbers from a row, by the columns that `none` names. A column without a number gets the number in `none`. */
-export function toNumbers<Numbers extends Readonly<Record<string, number>>>(
+export function toNumberRecord<Numbers extends Readonly<Record<string, number>>>(
   row: DuckRow,
   none: Numbers,
 ): Numbers {

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readErrorCode } from '#base/files/atomic-file.ts';
-import { listNames } from './archive-log.ts';
+import { listFileNames } from './archive-log.ts';
 
 /** The beginning of the names of copies that are being read. The copies lie in `staging/` of the archive's folder. */
 export const READING_COPY_PREFIX = 'reading-';
@@ -12,7 +12,7 @@ export const READING_COPY_PREFIX = 'reading-';
  */
 export function endReadings(folder: string): void {
   const staging = join(folder, 'staging');
-  for (const name of listNames(staging))
+  for (const name of listFileNames(staging))
     if (name.startsWith(READING_COPY_PREFIX)) endCopy(join(staging, name));
 }
 

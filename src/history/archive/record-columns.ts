@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from '#base/json-schema.ts';
 import { NamedError } from '#base/named-error.ts';
-import { findMomentDescription, type Shape } from '#base/shapes.ts';
-import { describeFactInJson, type FactTypes, parseFactColumn, toFactColumn } from './fact-columns.ts';
+import { findMomentDescription, type ValueOf } from '#base/shapes.ts';
+import { type FactTypes, getJsonSourceOfFact, parseFactColumn, toColumnOfFactKey } from './fact-columns.ts';
 import {
   type DuckRow,
   quoteName,
@@ -46,10 +46,10 @@ interface JsonSource {
   /** The member of the line that holds the record, and the type in which the engine reads it. */
   readonly cell: string;
   readonly type: string;
-  readonly columns: readonly JsonColumn[];
+  readonly columns: readonly ColumnFromJson[];
 }
 
-export interface JsonColumn {
+export interface ColumnFromJson {
   readonly name: string;
   readonly sql: string;
 }
@@ -96,14 +96,14 @@ export class RecordColumns<S extends TObject> {
   }
 
   /** Reads the record from a row of the archive. Throws RowDamaged. */
-  read(row: DuckRow): Shape<S> {
+  read(row: DuckRow): ValueOf<S> {
     const record = this.#members.read(row);
     if (this.#isWhole(record)) return record;
     throw new RowDamaged('the row is empty');
   }
 
   /** A record that is not null is whole, because the reader of each member throws when a required member is missing. */
-  #isWhole(record: unknown): record is Shape<S> {
+  #isWhole(record: unknown): record is ValueOf<S> {
     return record !== null;
   }
 }
@@ -131,7 +131,7 @@ interface Field {
 interface FieldSource {
   /** The type in which the engine reads the member from JSON. Missing if nothing is read. */
   readonly type?: string;
-  readonly columns: readonly JsonColumn[];
+  readonly columns: readonly ColumnFromJson[];
 }
 
 interface Place {
@@ -213,7 +213,7 @@ function createMemberField(given: Described, member: string, { names, path, pref
  * The column of a fact is also null if the fact was not asked for. This column lists the facts that were asked for
  * and had no value.
  */
-export const FACTS_NOT_KNOWN = {
+export const FACTS_NOT_KNOWN_COLUMN = {
   name: 'facts_not_known',
   type: 'VARCHAR[]',
   description:
@@ -221,8 +221,8 @@ export const FACTS_NOT_KNOWN = {
 } as const satisfies ArchiveColumn;
 
 /** Returns SQL: whether a fact was asked for and had no value. */
-export function notKnownSql(label: string): string {
-  return `coalesce(list_contains(${FACTS_NOT_KNOWN.name}, ${quoteSql(label)}), false)`;
+export function isFactNotKnownSql(label: string): string {
+  return `coalesce(list_contains(${FACTS_NOT_KNOWN_COLUMN.name}, ${quoteSql(label)}), false)`;
 }
 
 const FACTS: Field = {
@@ -231,18 +231,18 @@ const FACTS: Field = {
     ...createStructType([
       ...new Map(
         [...facts]
-          .map(([key, type]) => describeFactInJson(key, type))
+          .map(([key, type]) => getJsonSourceOfFact(key, type))
           .map(({ label, type }) => [label, type]),
       ),
     ]),
     columns: [...facts].map(([key, type]) => {
-      const { label, sql } = describeFactInJson(key, type);
-      return { name: toFactColumn(key), sql: sql(`${path}.${quoteName(label)}`) };
+      const { label, sql } = getJsonSourceOfFact(key, type);
+      return { name: toColumnOfFactKey(key), sql: sql(`${path}.${quoteName(label)}`) };
     }),
   }),
   read: (row) => {
     const facts: Record<string, unknown> = {};
-    const notKnown = new Set(toItems(row[FACTS_NOT_KNOWN.name]));
+    const notKnown = new Set(toItems(row[FACTS_NOT_KNOWN_COLUMN.name]));
     for (const column in row) {
       const label = parseFactColumn(column);
       const cell = row[column] ?? null;

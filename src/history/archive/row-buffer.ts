@@ -6,7 +6,7 @@ import type { Archive } from './archive.ts';
 import type { Segment } from './archive-log.ts';
 import type { FactKey, FactType, FactTypes } from './fact-columns.ts';
 import { formatDay } from './period.ts';
-import { type ArchiveRow, widenFacts } from './tables.ts';
+import { type ArchiveRow, widenFactTypes } from './tables.ts';
 
 /** Rows of one table, platform and day or month, as lines of JSON in a file. */
 export interface BufferedRows extends Pick<Segment, 'table' | 'platform' | 'day'> {
@@ -50,7 +50,7 @@ export class RowBuffer {
         mode: 0o600,
       });
       draft.rows += group.length;
-      widenFacts(draft.facts, group);
+      widenFactTypes(draft.facts, group);
     }
   }
 
@@ -65,7 +65,7 @@ export class RowBuffer {
 
   #begin(name: string, { table, platform, at }: ArchiveRow): OpenDraft {
     this.#archive.prepareStaging();
-    const path = join(this.#archive.staging(), `${randomUUID()}.ndjson`);
+    const path = join(this.#archive.getStagingFolder(), `${randomUUID()}.ndjson`);
     const draft = { table, platform, day: this.#periodOf(at), path, rows: 0, facts: new Map() };
     this.#drafts.set(name, draft);
     return draft;

@@ -4,20 +4,23 @@ import type { ArchiveState, Segment } from './archive-log.ts';
  * The kinds of files that a segment has, in the sequence in which they are written. The rows come last, so a segment
  * that has its rows has its order filter, too.
  */
-export const SEGMENT_FILES = ['orders', 'parquet'] as const;
+export const SEGMENT_FILE_KINDS = ['orders', 'parquet'] as const;
 
-export type SegmentFile = (typeof SEGMENT_FILES)[number];
+export type SegmentFileKind = (typeof SEGMENT_FILE_KINDS)[number];
 
 /** The folder and the name of a segment. */
 export type SegmentPlace = Pick<Segment, 'table' | 'platform' | 'day' | 'name'>;
 
 /** Returns the path of a segment's file, relative to the archive's folder. */
-export function getSegmentFile({ table, platform, day, name }: SegmentPlace, kind: SegmentFile): string {
+export function getSegmentFilePath(
+  { table, platform, day, name }: SegmentPlace,
+  kind: SegmentFileKind,
+): string {
   return `${table}/platform=${platform}/day=${day}/${name}.${kind}`;
 }
 
 export function listSegmentFiles(segment: Segment): readonly string[] {
-  return SEGMENT_FILES.map((kind) => getSegmentFile(segment, kind));
+  return SEGMENT_FILE_KINDS.map((kind) => getSegmentFilePath(segment, kind));
 }
 
 /** Lists the files of the segments that a later state no longer has. */

@@ -4,12 +4,12 @@ import { dirname } from 'node:path';
 import { makeOwnFolder } from '#base/files/folders.ts';
 import type { Archive } from './archive.ts';
 import type { Segment } from './archive-log.ts';
-import { ORDER_NUMBER_SQL, OrderFilter } from './order-filter.ts';
-import { findCommonPeriod } from './period.ts';
+import { ORDER_NUMBER_SQL, OrderBloomFilter } from './order-bloom-filter.ts';
+import { getCommonPeriod } from './period.ts';
 import { type QueryEngine, quoteName, quoteSql, toNumberOrNull } from './query-engine.ts';
 import type { BufferedRows, RowBuffer } from './row-buffer.ts';
-import type { SegmentFile, SegmentPlace } from './segment-files.ts';
-import { createRowSource, JOURNAL_TICK_SQL, TABLES } from './tables.ts';
+import type { SegmentFileKind, SegmentPlace } from './segment-files.ts';
+import { getJsonSourceOfRows, JOURNAL_TICK_SQL, TABLES } from './tables.ts';
 import { explainUnread } from './unread-decisions.ts';
 
 /**
@@ -51,23 +51,26 @@ export class SegmentWriter {
     const { table, platform } = first;
     const [missing] = await this.#archive.makeReadable(segments);
     if (missing !== undefined) throw new Error(`a file of the archive ${explainUnread(missing.why)}`);
-    const day = findCommonPeriod(segments.map((segment) => segment.day));
+    const day = getCommonPeriod(segments.map((segment) => segment.day));
     const times = TABLES[table].columns.filter(({ type }) => type === 'TIMESTAMP_MS');
     const kept = times.map(({ name }) => `${quoteName(name)}::TIMESTAMP_MS AS ${quoteName(name)}`);
     const where = without === null ? '' : `WHERE NOT (${without})`;
-    const select = `SELECT * REPLACE (${[...kept, ...others].join(', ')}) FROM ${this.#archive.source(segments)} ${where}`;
-    return this.copy(select, { table, platform, day });
+    const select = `SELECT * REPLACE (${[...kept, ...others].join(', ')}) FROM ${this.#archive.createRowsSql(segments)} ${where}`;
+    return this.writeQueryRows(select, { table, platform, day });
   }
 
   async #writeDraft(draft: BufferedRows): Promise<Segment> {
     const { table, platform, day, rows } = draft;
-    const segment = await this.copy(selectBufferedSql(draft), { table, platform, day });
+    const segment = await this.writeQueryRows(selectBufferedSql(draft), { table, platform, day });
     if (segment?.rows === rows) return segment;
     throw new Error(`a segment of ${table} has ${segment?.rows ?? 0} rows instead of ${rows}`);
   }
 
   /** Writes one segment with the rows of a SELECT. Returns null if there are no rows. */
-  async copy(select: string, place: Pick<Segment, 'table' | 'platform' | 'day'>): Promise<Segment | null> {
+  async writeQueryRows(
+    select: string,
+    place: Pick<Segment, 'table' | 'platform' | 'day'>,
+  ): Promise<Segment | null> {
     const { order, time } = TABLES[place.table];
     const name = randomUUID();
     const path = this.#choosePath({ ...place, name }, 'parquet');
@@ -100,15 +103,15 @@ export class SegmentWriter {
     for await (const rows of this.#duck.stream(select))
       for (const { number } of rows) if (typeof number === 'bigint') numbers.push(number);
     const path = this.#choosePath(place, 'orders');
-    writeFileSync(path, OrderFilter.of(numbers).bytes, { mode: 0o600 });
+    writeFileSync(path, OrderBloomFilter.of(numbers).bytes, { mode: 0o600 });
     this.#finish(path);
   }
 
   /** Nobody reads a temporary archive before its commit, so its segments are written directly to their places. */
-  #choosePath(place: SegmentPlace, kind: SegmentFile): string {
+  #choosePath(place: SegmentPlace, kind: SegmentFileKind): string {
     const path = this.#isTemporary
-      ? this.#archive.pathOf(place, kind)
-      : this.#archive.stagedPath(place.name, kind);
+      ? this.#archive.getSegmentPath(place, kind)
+      : this.#archive.getStagedPath(place.name, kind);
     makeOwnFolder(dirname(path));
     return path;
   }
@@ -129,7 +132,7 @@ export class SegmentWriter {
 }
 
 function selectBufferedSql({ table, path, facts }: BufferedRows): string {
-  const { cells, columns } = createRowSource(table, facts);
+  const { cells, columns } = getJsonSourceOfRows(table, facts);
   const select = columns.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`);
   const read = cells.map(({ cell, type }) => `${cell}: ${quoteSql(type)}`);
   return `SELECT ${select.join(', ')}

@@ -6,14 +6,14 @@ import { makeOwnFolder } from '#base/files/folders.ts';
 import { scheduleFolderRemoval } from '#base/files/temporary-folder.ts';
 import { NamedError } from '#base/named-error.ts';
 import { archiveReadThrottle, WorkAbandoned } from '#base/work/step-throttle.ts';
-import { Archive, type ErasedClients, type SegmentFilter, subtractSegments } from './archive.ts';
+import { Archive, type ErasedClientNumbers, excludeSegments, type SegmentFilter } from './archive.ts';
 import {
   ArchiveDamaged,
   type ArchiveGap,
   type ArchiveState,
   type Segment,
   type UnreadSegment,
-  writeTemporaryState,
+  writeTemporaryArchive,
 } from './archive-log.ts';
 import { formatDay } from './period.ts';
 import {
@@ -24,7 +24,7 @@ import {
   quoteName,
   quoteSql,
   type Statement,
-  toNumbers,
+  toNumberRecord,
   toTextOrNull,
 } from './query-engine.ts';
 import { READING_COPY_PREFIX } from './reading-copies.ts';
@@ -52,7 +52,7 @@ export interface SnapshotParts {
   readonly state: ArchiveState;
   /** The rows that only the journal has. Null if the snapshot is of the archive alone. */
   readonly unshipped: UnshippedSpan | null;
-  readonly erased: ErasedClients;
+  readonly erased: ErasedClientNumbers;
   /** True if the store's decisions are archived in a place that this machine does not read. */
   readonly isForeign: boolean;
   /** The segments that were found to be damaged before. */
@@ -144,7 +144,7 @@ export class Snapshot implements Disposable {
 
   /** Answers a question in batches, from which single rows are made later. */
   batches(sql: Question, among: PickSegments): Promise<readonly DuckBatch[]> {
-    return this.#read(sql, among, (duck, statement) => duck.wholeBatches(statement));
+    return this.#read(sql, among, (duck, statement) => duck.readAllBatches(statement));
   }
 
   async #read<T>(sql: Question, among: PickSegments, read: Read<T>): Promise<readonly T[]> {
@@ -167,17 +167,17 @@ export class Snapshot implements Disposable {
     const { archive, state, unshipped, release } = this.#parts;
     if (state.version === 0 && unshipped === null) return { folder: archive.folder, leftOut: [] };
     const all = [...state.segments.values()];
-    const wanted = subtractSegments(all, this.#leftOut).filter(isWanted);
+    const wanted = excludeSegments(all, this.#leftOut).filter(isWanted);
     const away = await archive.makeReadable(wanted);
     if (away.length > 0) await this.#requireCurrent();
     const unwritten = (await this.#listUnshippedParts()).filter(isWanted);
     const leftOut = [...this.#leftOut.filter(isWanted), ...away];
-    const copy = new Archive(join(archive.staging(), `${READING_COPY_PREFIX}${randomUUID()}`));
+    const copy = new Archive(join(archive.getStagingFolder(), `${READING_COPY_PREFIX}${randomUUID()}`));
     this.#copy = { archive: copy, removal: scheduleFolderRemoval(copy.folder) };
-    const isMade = await this.#linkSegments(subtractSegments(wanted, away), unwritten, copy);
+    const isMade = await this.#linkSegments(excludeSegments(wanted, away), unwritten, copy);
     release();
     if (isMade) return { folder: copy.folder, leftOut };
-    if (all.every((segment) => existsSync(archive.pathOf(segment))))
+    if (all.every((segment) => existsSync(archive.getSegmentPath(segment))))
       return { folder: archive.folder, leftOut: [...away, ...unwritten] };
     throw new ArchiveDamaged(`${archive.folder} cannot be written to; set DATA_DIR to a folder with room`);
   }
@@ -195,12 +195,12 @@ export class Snapshot implements Disposable {
     try {
       makeOwnFolder(copy.folder);
       for (const segment of segments) {
-        const path = copy.pathOf(segment);
+        const path = copy.getSegmentPath(segment);
         makeOwnFolder(dirname(path));
-        linkSync(archive.pathOf(segment), path);
+        linkSync(archive.getSegmentPath(segment), path);
       }
       const all = [...segments, ...(await this.#writeUnshipped(unwritten, copy))];
-      writeTemporaryState(copy.folder, {
+      writeTemporaryArchive(copy.folder, {
         ...state,
         version: Math.max(1, state.version),
         gaps: this.gaps,
@@ -238,7 +238,7 @@ export class Snapshot implements Disposable {
         FROM ${this.#sourceSql(table, [])} GROUP BY platform`,
       );
       for (const row of rows) {
-        const { rows, from, to } = toNumbers(row, { rows: 0, from: 0, to: 0 });
+        const { rows, from, to } = toNumberRecord(row, { rows: 0, from: 0, to: 0 });
         const platform = toTextOrNull(row['platform']) ?? '';
         const name = `unshipped ${table} of ${platform}`;
         const unwritten = { bytes: 0, firstTick: 0, lastTick: 0 };
@@ -254,7 +254,9 @@ export class Snapshot implements Disposable {
     const written: Segment[] = [];
     for (const { table, platform, day } of parts) {
       const rows = `SELECT * FROM ${this.#sourceSql(table, [])} WHERE platform = ${quoteSql(platform)}`;
-      const segment = await archiveReadThrottle.run(() => writer.copy(rows, { table, platform, day }));
+      const segment = await archiveReadThrottle.run(() =>
+        writer.writeQueryRows(rows, { table, platform, day }),
+      );
       if (segment !== null) written.push(segment);
     }
     return written;
@@ -291,13 +293,13 @@ export class Snapshot implements Disposable {
 
   #listSegments(table: TableName, bounds: SegmentFilter = {}): readonly Segment[] {
     const { archive, state } = this.#parts;
-    return subtractSegments(archive.segments(state, { table, ...bounds }), this.#leftOut);
+    return excludeSegments(archive.listSegments(state, { table, ...bounds }), this.#leftOut);
   }
 
   #sourceSql(table: TableName, segments: readonly Segment[], { platform }: SegmentFilter = {}) {
     const { archive, unshipped, erased } = this.#parts;
     const parts = [
-      ...(segments.length === 0 ? [] : [archive.source(segments, erased)]),
+      ...(segments.length === 0 ? [] : [archive.createRowsSql(segments, erased)]),
       ...(unshipped === null ? [] : [unshipped.rows(table, platform ?? null)]),
     ];
     const [only = emptyTableSql(table)] = parts;
@@ -377,13 +379,19 @@ export function withFiles<T>(
 }
 
 /** Opens snapshots of an archive without the journal. Each snapshot opens its own engine when it needs one. */
-export function createSnapshotOpener(archive: Archive | string, erased: ErasedClients = []): OpenSnapshot {
+export function createSnapshotOpener(
+  archive: Archive | string,
+  erased: ErasedClientNumbers = [],
+): OpenSnapshot {
   const opened = typeof archive === 'string' ? new Archive(archive) : archive;
   return async (damaged) => {
     const state = await opened.refresh();
     let engine: Promise<QueryEngine> | null = null;
     const duck = () => {
-      engine ??= QueryEngine.open({ ...PROBE_LIMITS, temporaryFolder: join(opened.staging(), 'spill') });
+      engine ??= QueryEngine.open({
+        ...PROBE_LIMITS,
+        temporaryFolder: join(opened.getStagingFolder(), 'spill'),
+      });
       return engine;
     };
     const release = () => {

@@ -20,15 +20,15 @@ import {
   type FactKey,
   type FactType,
   type FactTypes,
-  getFactColumnType,
-  toFactColumn,
+  getTypeOfFactKey,
+  toColumnOfFactKey,
   toFactKey,
 } from './fact-columns.ts';
 import { type DuckRow, quoteName } from './query-engine.ts';
 import {
   type ArchiveColumn,
-  FACTS_NOT_KNOWN,
-  type JsonColumn,
+  type ColumnFromJson,
+  FACTS_NOT_KNOWN_COLUMN,
   RecordColumns,
   type RowCells,
 } from './record-columns.ts';
@@ -127,7 +127,7 @@ function describeClientTable<const Time extends string>(
 export const TABLES = {
   decisions: describeClientTable(
     'One answered verdict with all that explains it',
-    { columns: [...ARCHIVED_RECORDS.decisions.columns, FACTS_NOT_KNOWN] },
+    { columns: [...ARCHIVED_RECORDS.decisions.columns, FACTS_NOT_KNOWN_COLUMN] },
     'decided_at',
     'seq',
   ),
@@ -167,13 +167,13 @@ export const TABLE_NAMES = Object.freeze(
   Object.keys(TABLES).filter((name): name is TableName => name in TABLES),
 );
 
-export function isAboutClients(table: TableName): boolean {
+export function hasClientRows(table: TableName): boolean {
   const columns: readonly ArchiveColumn[] = TABLES[table].columns;
   return columns.some(({ name }) => name === 'client_hash');
 }
 
 /** The facts by which decisions are searched and counted. Their columns exist even if no rule set recorded them. */
-export const NEEDED_FACTS: FactTypes = new Map([
+export const SEARCHED_FACT_TYPES: FactTypes = new Map([
   ['amount', 'DOUBLE'],
   ['currency', 'VARCHAR'],
   ['method', 'VARCHAR'],
@@ -191,27 +191,27 @@ export function emptyTableSql(table: TableName): string {
  * Returns how the engine reads the rows of a table from lines of JSON: the members of a line with their types, and
  * the columns that are made of them.
  */
-export function createRowSource(table: TableName, facts: FactTypes) {
+export function getJsonSourceOfRows(table: TableName, facts: FactTypes) {
   const sources = [PLACE_COLUMNS, ARCHIVED_RECORDS[table]].map((records) => records.source(facts));
   const made = new Map(sources.flatMap(({ columns }) => columns).map(({ name, sql }) => [name, sql]));
   const own = TABLES[table].columns.map(({ name }) => name);
-  const columns = [...own, ...[...facts.keys()].map(toFactColumn)].map(
-    (name): JsonColumn => ({ name, sql: made.get(name) ?? name }),
+  const columns = [...own, ...[...facts.keys()].map(toColumnOfFactKey)].map(
+    (name): ColumnFromJson => ({ name, sql: made.get(name) ?? name }),
   );
   const cells = sources.map(({ cell, type }) => ({ cell, type }));
-  const alone = table === 'decisions' ? [CLIENT_HASH_COLUMN, FACTS_NOT_KNOWN] : [CLIENT_HASH_COLUMN];
+  const alone = table === 'decisions' ? [CLIENT_HASH_COLUMN, FACTS_NOT_KNOWN_COLUMN] : [CLIENT_HASH_COLUMN];
   return { cells: [...alone.map(({ name, type }) => ({ cell: name, type })), ...cells], columns };
 }
 
 /** Adds the types of the facts of further rows. Widens a type if a value needs it. */
-export function widenFacts(types: Map<FactKey, FactType>, rows: readonly ArchiveRow[]): void {
+export function widenFactTypes(types: Map<FactKey, FactType>, rows: readonly ArchiveRow[]): void {
   for (const { facts = {} } of rows)
     for (const label in facts) {
       const value = facts[label] ?? null;
       const key = toFactKey(label, value);
       const before = types.get(key);
       const type =
-        value === null || key !== label ? (before ?? getFactColumnType(key)) : pickWiderType(before, value);
+        value === null || key !== label ? (before ?? getTypeOfFactKey(key)) : pickWiderType(before, value);
       if (type !== before) types.set(key, type);
     }
 }
@@ -289,7 +289,7 @@ export function toRow(entry: PlacedEntry<JournalEntry>, clientHash: string): Arc
  * Returns the row that records the erasure of a client, with the number of removed rows. `rowsRemoved` has the
  * numbers of removed rows, by the number of the client.
  */
-export function toTombstone(
+export function toErasureRow(
   erasure: PlacedEntry<ErasureEntry>,
   rowsRemoved: ReadonlyMap<string, number>,
 ): ArchiveRow {

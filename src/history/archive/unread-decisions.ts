@@ -5,8 +5,8 @@ import {
   describedChoice,
   epochMs,
   list,
-  type Shape,
   shape,
+  type ValueOf,
   type WithMomentsAsText,
 } from '#base/shapes.ts';
 
@@ -38,9 +38,9 @@ export const UnreadDecisionsSchema = shape(
   },
 );
 
-export type UnreadDecisions = Shape<typeof UnreadDecisionsSchema>;
+export type UnreadDecisions = ValueOf<typeof UnreadDecisionsSchema>;
 
-export const unreadDecisions = list(
+export const UnreadDecisionsListSchema = list(
   UnreadDecisionsSchema,
   'Only when there are such: what they hold is not among these decisions',
 );

@@ -1,20 +1,20 @@
-import { choice, count, list, type Shape, shape, word } from '#base/shapes.ts';
+import { choice, count, list, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import { VERDICTS } from '#decision/decision-words.ts';
 import { mapVerdicts, type Verdict } from '#decision/rules/rule-set.ts';
 import {
   type DuckRow,
   type QueryEngine,
   toNumberOrNull,
-  toNumbers,
+  toNumberRecord,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
-import { estimateClusteredShares } from '#history/statistics/intervals.ts';
+import { estimateShareByCluster } from '#history/statistics/intervals.ts';
 import { addSums } from '#history/statistics/sums.ts';
 import {
   createColumns,
   type EvidenceTable,
   intervalSchema,
-  listStatusCells,
+  listOrderCountCells,
   NO_ORDERS,
   ORDER_STATUS_COLUMNS,
   orderCounts,
@@ -46,11 +46,11 @@ export const COMPARISON_MEMBERS = {
     shape('Decisions that went from one verdict to another, for one pair of rules', {
       from: verdict,
       to: verdict,
-      fromRule: word('The rule of the base, or otherwise'),
-      toRule: word('The rule of the candidate, or otherwise'),
+      fromRule: plainText('The rule of the base, or otherwise'),
+      toRule: plainText('The rule of the candidate, or otherwise'),
       count: count('Decisions'),
       ...orderCounts.properties,
-      samples: list(word('An orderRef'), 'The first that it happened to, at most three'),
+      samples: list(plainText('An orderRef'), 'The first that it happened to, at most three'),
     }),
     'Most frequent first',
   ),
@@ -58,7 +58,7 @@ export const COMPARISON_MEMBERS = {
 
 const ComparisonSchema = shape('Where two sides agree and where they do not', COMPARISON_MEMBERS);
 
-type Comparison = Shape<typeof ComparisonSchema>;
+type Comparison = ValueOf<typeof ComparisonSchema>;
 
 interface RuleAnswer {
   readonly verdict: Verdict;
@@ -67,7 +67,7 @@ interface RuleAnswer {
 }
 
 /** Encodes answers as numbers. The two lowest bits are the verdict, and the others number the rule. */
-export class AnswerCodes {
+export class AnswerCodec {
   readonly #rules: string[] = [];
   readonly #places = new Map<string, number>();
 
@@ -82,7 +82,7 @@ export class AnswerCodes {
 }
 
 /** Renders the SQL condition that a column of codes has one of these verdicts. */
-export function verdictIsSql(column: string, ...verdicts: readonly Verdict[]): string {
+export function hasVerdictSql(column: string, ...verdicts: readonly Verdict[]): string {
   return `(${column} & 3) IN (${verdicts.map((one) => VERDICTS.indexOf(one)).join(', ')})`;
 }
 
@@ -95,7 +95,7 @@ const SAMPLES_MAX = 3;
 export async function compareAnswers(
   duck: QueryEngine,
   answers: string,
-  codes: AnswerCodes,
+  codes: AnswerCodec,
 ): Promise<Comparison> {
   const pairs = await duck.rows(`
     SELECT base, candidate, sum(n)::DOUBLE AS decisions, ${aggregateByOutcomeSql('sum(n)')},
@@ -111,7 +111,7 @@ export async function compareAnswers(
   return {
     compared: sumPairs(found).decisions,
     changed: sumPairs(changed).decisions,
-    changedShare: estimateClusteredShares(clusters.map((row) => toNumbers(row, { part: 0, whole: 0 }))),
+    changedShare: estimateShareByCluster(clusters.map((row) => toNumberRecord(row, { part: 0, whole: 0 }))),
     transitions: mapVerdicts((from) =>
       mapVerdicts((to) =>
         sumPairs(found.filter(({ base, candidate }) => base.verdict === from && candidate.verdict === to)),
@@ -135,12 +135,12 @@ const NONE = { decisions: 0, ...NO_ORDERS };
 
 type Pair = ReturnType<typeof readPair>;
 
-function readPair(row: DuckRow, codes: AnswerCodes) {
+function readPair(row: DuckRow, codes: AnswerCodec) {
   const samples = row['samples'];
   return {
     base: codes.answerOf(toNumberOrNull(row['base']) ?? 0),
     candidate: codes.answerOf(toNumberOrNull(row['candidate']) ?? 0),
-    counts: toNumbers(row, NONE),
+    counts: toNumberRecord(row, NONE),
     samples: Array.isArray(samples) ? samples.map((one) => toTextOrNull(one) ?? '') : [],
   };
 }
@@ -154,7 +154,7 @@ function changeName({ from, fromRule, to, toRule }: Comparison['changes'][number
 }
 
 /** Creates the tables of a comparison. `names` are those of the base and the candidate. */
-export function createComparisonTables(
+export function toComparisonTables(
   { transitions, changes }: Pick<Comparison, 'transitions' | 'changes'>,
   names: readonly [base: string, candidate: string],
 ): readonly EvidenceTable[] {
@@ -170,7 +170,7 @@ export function createComparisonTables(
             from,
             from === to ? 'the same' : to,
             cell.decisions,
-            ...listStatusCells(cell),
+            ...listOrderCountCells(cell),
           ]),
       ),
     },
@@ -186,7 +186,7 @@ export function createComparisonTables(
         'orders, for example',
       ]),
       rows: changes.map((change) => [
-        ...[change.count, ...listStatusCells(change)],
+        ...[change.count, ...listOrderCountCells(change)],
         ...[change.from, change.fromRule, change.to, change.toRule, change.samples.join(', ')],
       ]),
     },

@@ -1,5 +1,5 @@
 import { formatCount } from '#base/count-text.ts';
-import { count, epochMs, list, literal, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { count, epochMs, list, literal, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import { VERDICTS } from '#decision/decision-words.ts';
 import { formatTime } from '#decision/payer/instant.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
@@ -13,14 +13,14 @@ import {
   SPAN_MEMBERS,
   type TableCell,
   type TableColumn,
-  verdictMixShape,
+  verdictSharesShape,
 } from './presentation.ts';
 import { ScoreFiguresSchema } from './score-figures.ts';
 
 const DriftPartSchema = shape('One of the two parts of the time', {
   decisions: count('In this part'),
   clients: count('Different clients of these decisions'),
-  verdicts: verdictMixShape,
+  verdicts: verdictSharesShape,
   orders: shape(
     'By whether it was reported that they were paid or not; of the later part that may still come',
     {
@@ -38,7 +38,7 @@ const DriftPartSchema = shape('One of the two parts of the time', {
 const FactDriftSchema = shape(
   'How much the values of a fact have moved from one part of the time to the other',
   {
-    fact: word('Its label'),
+    fact: plainText('Its label'),
     index: numberSchema(
       'Population stability index over tenths of the earlier part, or over the most frequent values',
     ),
@@ -46,7 +46,7 @@ const FactDriftSchema = shape(
       'What two samples of this size exceed in 5 of 100 cases although nothing has changed',
     ),
     moved: shape('What has moved the most', {
-      values: word('The values whose share has'),
+      values: plainText('The values whose share has'),
       earlier: numberSchema('That share before, 0 to 1'),
       later: numberSchema('And after'),
       intervals: shape('The same shares, by client', {
@@ -60,7 +60,7 @@ const FactDriftSchema = shape(
 /** The schema of the output of `rules drift --json`, without notes and tables. The member names are stable. */
 export const DriftSchema = shape('What has changed from the earlier to the later part of the time', {
   kind: literal('drift'),
-  version: nullable(word('The version whose decisions alone are compared; null for those of all')),
+  version: nullable(plainText('The version whose decisions alone are compared; null for those of all')),
   ...SPAN_MEMBERS,
   splitAt: epochMs('Where the later part begins'),
   beganAt: nullable(
@@ -74,12 +74,12 @@ export const DriftSchema = shape('What has changed from the earlier to the later
   facts: list(FactDriftSchema, 'Those that moved most first'),
 });
 
-export type DriftPart = Shape<typeof DriftPartSchema>;
-export type FactDrift = Shape<typeof FactDriftSchema>;
-export type Drift = Shape<typeof DriftSchema>;
+export type DriftPart = ValueOf<typeof DriftPartSchema>;
+export type FactDrift = ValueOf<typeof FactDriftSchema>;
+export type DriftReport = ValueOf<typeof DriftSchema>;
 
 /** Renders a drift report as notes and tables. */
-export function toDriftPresentation(found: Drift): Presentation {
+export function presentDrift(found: DriftReport): Presentation {
   const { version, decisions, splitAt, beganAt, facts, earlier, later } = found;
   const head = [
     version === null ? 'Decisions of all versions' : `Decisions of ${version}`,
@@ -125,7 +125,7 @@ export function toDriftPresentation(found: Drift): Presentation {
 }
 
 /** Says which orders the figures of the score leave out. */
-function formatLeftOutOrders({ earlier, later, unknown }: Drift): string {
+function formatLeftOutOrders({ earlier, later, unknown }: DriftReport): string {
   const never = earlier.orders.neverGranted + later.orders.neverGranted;
   return `granted orders that were paid or not. Left out: ${formatCount(unknown, 'order')} with an unknown outcome, ${formatCount(never, 'order')} paid although never granted, and all orders that were turned away: for those it is not known whether the score was right.`;
 }
@@ -152,7 +152,7 @@ function partsTable(
   name: string,
   title: string,
   kind: TableColumn['kind'],
-  { earlier, later }: Drift,
+  { earlier, later }: DriftReport,
   figures: readonly (readonly [string, (part: DriftPart) => TableCell])[],
 ): EvidenceTable {
   return {

@@ -1,6 +1,6 @@
 import { VERDICTS } from '#decision/decision-words.ts';
 import { mapVerdicts } from '#decision/rules/rule-set.ts';
-import { getColumnType, parseFactColumn } from '#history/archive/fact-columns.ts';
+import { getTypeOfFactColumn, parseFactColumn } from '#history/archive/fact-columns.ts';
 import {
   type DuckRow,
   type QueryEngine,
@@ -8,15 +8,15 @@ import {
   quoteSql,
   toNumberList,
   toNumberOrNull,
-  toNumbers,
+  toNumberRecord,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
-import { notKnownSql } from '#history/archive/record-columns.ts';
+import { isFactNotKnownSql } from '#history/archive/record-columns.ts';
 import { computePopulationStability } from '#history/statistics/distributions.ts';
-import { estimateClusteredShares } from '#history/statistics/intervals.ts';
-import type { Drift, DriftPart, FactDrift } from './drift-report.ts';
-import { computePaidShare, computeScoreFigures, countOrders, readScoredOrders } from './score-figures.ts';
-import { type Evidence, listColumns, rowsAsOfSql } from './source/evidence.ts';
+import { estimateShareByCluster } from '#history/statistics/intervals.ts';
+import type { DriftPart, DriftReport, FactDrift } from './drift-report.ts';
+import { computeScoreFigures, countOrders, estimatePaidShare, readScoreCounts } from './score-figures.ts';
+import { type Evidence, readColumnNames, rowsAsOfSql } from './source/evidence.ts';
 import { clusterSql } from './source/order-sums.ts';
 
 /**
@@ -28,7 +28,7 @@ export async function measureDrift(
   evidence: Evidence,
   split: number | null,
   onProgress: (done: number, of: number) => void = () => {},
-): Promise<Drift> {
+): Promise<DriftReport> {
   const { duck, span } = evidence;
   const splitAt = split ?? Math.round(((span.from ?? 0) + (span.to ?? 0)) / 2);
   const columns = await listComparedColumns(duck);
@@ -42,7 +42,7 @@ export async function measureDrift(
     onProgress(facts.length, columns.length + 1);
     facts.push(await measureFactDrift(duck, column, splitAt, sizes));
   }
-  const scored = await readScoredOrders(evidence, splitAt);
+  const scored = await readScoreCounts(evidence, splitAt);
   const groups = scored.filter(({ paid, unpaid }) => paid + unpaid > 0);
   const unknownIn = (isLater: boolean) =>
     scored.reduce((sum, { later, unknown }) => sum + (later === isLater ? unknown : 0), 0);
@@ -54,7 +54,7 @@ export async function measureDrift(
       unknown: unknownIn(isLater),
       neverGranted: countOrders(others),
     };
-    return { ...mix, orders, paidShare: computePaidShare(some), score: computeScoreFigures(granted) };
+    return { ...mix, orders, paidShare: estimatePaidShare(some), score: computeScoreFigures(granted) };
   };
   return {
     kind: 'drift',
@@ -74,7 +74,7 @@ export async function measureDrift(
  * attribute, those without any value are left out. If all of them are empty, one stays.
  */
 async function listComparedColumns(duck: QueryEngine): Promise<readonly string[]> {
-  const facts = (await listColumns(duck, 'decisions')).filter((name) => parseFactColumn(name) !== null);
+  const facts = (await readColumnNames(duck, 'decisions')).filter((name) => parseFactColumn(name) !== null);
   const byLabel = Map.groupBy(facts, parseFactColumn);
   const twins = facts.filter((name) => (byLabel.get(parseFactColumn(name))?.length ?? 0) > 1);
   if (twins.length === 0) return facts;
@@ -122,7 +122,7 @@ async function measureMix({ duck }: Evidence, splitAt: number, isLater: boolean)
   const count = (row: DuckRow, column: string) => toNumberOrNull(row[column]) ?? 0;
   const total = (column: string) => rows.reduce((sum, row) => sum + count(row, column), 0);
   const verdicts = mapVerdicts((verdict) =>
-    estimateClusteredShares(
+    estimateShareByCluster(
       rows.map((row) => ({ part: count(row, verdict), whole: count(row, 'decisions') })),
     ),
   );
@@ -153,7 +153,7 @@ async function measureFactDrift(
        count(*) FILTER (NOT (${later})) AS earlier, count(*) FILTER (${later}) AS later
      FROM decisions GROUP BY ALL ORDER BY ALL`,
   );
-  const cells = rows.map((row) => toNumbers(row, { bin: -1, cluster: 0, earlier: 0, later: 0 }));
+  const cells = rows.map((row) => toNumberRecord(row, { bin: -1, cluster: 0, earlier: 0, later: 0 }));
   const counts = [...Map.groupBy(cells, ({ bin }) => bin)].map(([bin, some]) => ({
     bin,
     earlier: sumPart(some, 'earlier'),
@@ -191,7 +191,7 @@ function findLargestMove(
     return { values: '', earlier: 0, later: 0, intervals: { earlier: null, later: null } };
   const clusters = [...Map.groupBy(cells, ({ cluster }) => cluster).values()];
   const interval = (part: Part) =>
-    estimateClusteredShares(
+    estimateShareByCluster(
       clusters.map((some) => ({
         part: sumPart(
           some.filter(({ bin }) => bin === most.bin),
@@ -220,11 +220,11 @@ const NO_VALUE: Readonly<Record<number, string>> = { [-1]: 'not recorded', [-2]:
 
 /** Renders the SQL for the bin of a row without a value: -2 if the fact was not known, -1 if no rule asked for it. */
 function noValueSql(column: string): string {
-  return `CASE WHEN ${notKnownSql(parseFactColumn(column) ?? '')} THEN -2 ELSE -1 END`;
+  return `CASE WHEN ${isFactNotKnownSql(parseFactColumn(column) ?? '')} THEN -2 ELSE -1 END`;
 }
 
 function createBins(duck: QueryEngine, column: string, where: string): Promise<Bins> {
-  const type = getColumnType(column);
+  const type = getTypeOfFactColumn(column);
   return type === 'BIGINT' || type === 'DOUBLE'
     ? createTenths(duck, column, where)
     : createValueBins(duck, column);

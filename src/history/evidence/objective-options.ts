@@ -2,7 +2,7 @@ import {
   DEFAULT_OBJECTIVE,
   type GivenObjective,
   type Objective,
-  objectiveMembers,
+  optionalObjectiveMembers,
 } from '#decision/objective.ts';
 import {
   type AskedOptions,
@@ -17,17 +17,17 @@ const COSTS = [
   numberOption({
     name: 'margin',
     description: 'what remains of each unit of a payment that is not reversed; without it: 1',
-    schema: objectiveMembers.margin,
+    schema: optionalObjectiveMembers.margin,
   }),
   numberOption({
     name: 'reversalCost',
     description: 'the cost of each payment that is reversed, besides its amount; without it: 0',
-    schema: objectiveMembers.reversalCost,
+    schema: optionalObjectiveMembers.reversalCost,
   }),
   numberOption({
     name: 'requisiteCost',
     description: 'the cost of each requisite that was shown and not paid; without it: 0',
-    schema: objectiveMembers.requisiteCost,
+    schema: optionalObjectiveMembers.requisiteCost,
   }),
 ] as const;
 const CURRENCY = textOption({
@@ -45,19 +45,19 @@ const REVERSAL_DAYS = numberOption({
   name: 'reversalDays',
   description:
     'after so many days a payment counts as lasting; without it: by the ages at which the platform saw reversals',
-  schema: objectiveMembers.reversalDays,
+  schema: optionalObjectiveMembers.reversalDays,
 });
 const TRIAL_ONLY = [
   numberOption({
     name: 'windowDays',
     description: 'for so many days a client counts, from its first request on; without it: 7',
-    schema: objectiveMembers.windowDays,
+    schema: optionalObjectiveMembers.windowDays,
   }),
   numberOption({
     name: 'cap',
     description:
       'the highest amount of one client that counts; without it: the 99.9 % point of the 30 days before',
-    schema: objectiveMembers.cap,
+    schema: optionalObjectiveMembers.cap,
   }),
 ] as const;
 
@@ -71,7 +71,10 @@ export const OBJECTIVE_OPTIONS: readonly QuestionOption<unknown>[] = [
   RATE,
   REVERSAL_DAYS,
 ];
-export const TRIAL_OPTIONS: readonly QuestionOption<unknown>[] = [...OBJECTIVE_OPTIONS, ...TRIAL_ONLY];
+export const TRIAL_OBJECTIVE_OPTIONS: readonly QuestionOption<unknown>[] = [
+  ...OBJECTIVE_OPTIONS,
+  ...TRIAL_ONLY,
+];
 
 /**
  * Reads the members of an objective (how much a payer is worth) that the options give, and leaves out the others.

@@ -7,16 +7,16 @@ import {
   list,
   named,
   nullable,
-  type Shape,
+  plainText,
   shape,
+  type ValueOf,
   type WithMomentsAsText,
-  word,
   yesNo,
 } from '#base/shapes.ts';
 import { formatTime } from '#decision/payer/instant.ts';
-import { formatSharedLists } from '#decision/rules/condition-text.ts';
+import { formatSharedListNames } from '#decision/rules/condition-text.ts';
 import { mapVerdicts } from '#decision/rules/rule-set.ts';
-import { type AsOf, asOfShape } from '#history/archive/read/as-of.ts';
+import { type AsOfMoment, asOfMomentShape } from '#history/archive/read/as-of.ts';
 import type { Estimate } from '#history/statistics/intervals.ts';
 
 /** The schemas that the answers to several kinds of questions share. The member names are stable. */
@@ -50,7 +50,7 @@ export const orderCounts = named(
   }),
 );
 
-export type OrderCounts = Shape<typeof orderCounts>;
+export type OrderCounts = ValueOf<typeof orderCounts>;
 
 export const NO_ORDERS: OrderCounts = { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 };
 
@@ -67,9 +67,9 @@ const ORDER_AMOUNTS = named(
 
 export const currencyAmounts = Type.Record(ORDER_AMOUNTS, { description: 'By currency, in its units' });
 
-export type OrderAmounts = Shape<typeof ORDER_AMOUNTS>;
+export type OrderAmounts = ValueOf<typeof ORDER_AMOUNTS>;
 /** Amounts by currency. */
-export type CurrencyAmounts = Shape<typeof currencyAmounts>;
+export type CurrencyAmounts = ValueOf<typeof currencyAmounts>;
 
 const gaps = list(
   shape('Entries of the journal that were lost', {
@@ -87,7 +87,7 @@ export const SPAN_MEMBERS = {
   gaps,
   silences: list(
     shape('A platform that usually reports told nothing', {
-      platform: word('Its name'),
+      platform: plainText('Its name'),
       from: epochMs('Of the first order of which nothing was told'),
       to: nullable(epochMs('Of the next report; null: none came')),
       orders: count('Granted meanwhile'),
@@ -95,16 +95,16 @@ export const SPAN_MEMBERS = {
     'When reports of outcomes had stopped: what became of these orders is known late, or not at all',
   ),
   torn: yesNo("The last line of the journal's file is incomplete and was left out"),
-  asOf: Type.Optional(asOfShape),
+  asOf: Type.Optional(asOfMomentShape),
 } as const;
 
 export const evidenceSpan = shape('Where the decisions are from', SPAN_MEMBERS);
 
-export type EvidenceSpan = Shape<typeof evidenceSpan>;
+export type EvidenceSpan = ValueOf<typeof evidenceSpan>;
 
 export const heldOutCounts = list(
   shape('How often a rule matched and was skipped, because its client is held out of it', {
-    rule: word('Its file and name, like groups/blocked-by-unpaid-chain'),
+    rule: plainText('Its file and name, like groups/blocked-by-unpaid-chain'),
     share: numberSchema('Of the clients, 0 to 1'),
     decisions: count('In which it was skipped'),
     clients: count('The different clients of these decisions'),
@@ -112,14 +112,14 @@ export const heldOutCounts = list(
   'Whom rules held out, as in live traffic',
 );
 
-export type HeldOutCount = Shape<typeof heldOutCounts>[number];
+export type HeldOutCount = ValueOf<typeof heldOutCounts>[number];
 
-export const emptyLists = list(
-  word('A shared list'),
+export const emptySharedListsSchema = list(
+  plainText('A shared list'),
   'Shared lists that the rules ask about and that nobody was on, because inputs do not tell',
 );
 
-export const verdictMixShape = shape(
+export const verdictSharesShape = shape(
   'Share of the decisions that each verdict has, by client',
   mapVerdicts(() => intervalSchema('Null without a decision')),
 );
@@ -145,10 +145,10 @@ const columnKind = describedChoice(
 const EvidenceTableSchema = named(
   'EvidenceTable',
   shape('Figures as a reader is shown them', {
-    name: word('The same in every result of the kind; several tables may share it'),
-    title: word('What it shows'),
+    name: plainText('The same in every result of the kind; several tables may share it'),
+    title: plainText('What it shows'),
     columns: list(
-      shape('A column of a table', { name: word('Its heading'), kind: columnKind }),
+      shape('A column of a table', { name: plainText('Its heading'), kind: columnKind }),
       'From left to right',
     ),
     rows: list(
@@ -163,13 +163,13 @@ const EvidenceTableSchema = named(
 
 export const PRESENTATION_MEMBERS = {
   notes: list(
-    word('A sentence or more'),
+    plainText('A sentence or more'),
     'What the figures come to, and what a reader must know to trust them',
   ),
   tables: list(EvidenceTableSchema, 'The figures as tables'),
 } as const;
 
-export type EvidenceTable = Shape<typeof EvidenceTableSchema>;
+export type EvidenceTable = ValueOf<typeof EvidenceTableSchema>;
 export type TableColumn = EvidenceTable['columns'][number];
 export type TableCell = EvidenceTable['rows'][number][number];
 
@@ -273,7 +273,7 @@ export const ORDER_STATUS_COLUMNS: ColumnGroup = [
   ...ORDER_STATUSES.map(([, status]) => status.toLowerCase().replace('_', ' ')),
 ];
 
-export function listStatusCells(orders: OrderCounts): readonly TableCell[] {
+export function listOrderCountCells(orders: OrderCounts): readonly TableCell[] {
   return ORDER_STATUSES.map(([status]) => orders[status]);
 }
 
@@ -281,7 +281,9 @@ export function listStatusCells(orders: OrderCounts): readonly TableCell[] {
  * Says which moment the figures are about, and how many payers were erased since. Returns nothing if the figures use
  * everything that is known.
  */
-export function listAsOfNotes(asOf: AsOf | WithMomentsAsText<AsOf> | undefined): readonly string[] {
+export function listAsOfNotes(
+  asOf: AsOfMoment | WithMomentsAsText<AsOfMoment> | undefined,
+): readonly string[] {
   if (asOf === undefined) return [];
   const { at, erasedPayers, erasedRows } = asOf;
   const known = `As known at ${formatTime(Number(new Date(at)))}.`;
@@ -339,6 +341,6 @@ export function listHoldoutNotes(side: string, heldOut: readonly HeldOutCount[])
 export function listSharedListNotes(lists: readonly string[]): readonly string[] {
   if (lists.length === 0) return [];
   return [
-    `In a replay nobody is on ${formatSharedLists(lists)}, because recorded inputs do not say who was.`,
+    `In a replay nobody is on ${formatSharedListNames(lists)}, because recorded inputs do not say who was.`,
   ];
 }

@@ -3,9 +3,9 @@ import { NamedError } from '#base/named-error.ts';
 import { choice, instant, named, text } from '#base/shapes.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
-import { type RuleSet, versionTextSchema } from '#decision/rules/rule-set.ts';
+import { createVersionTextSchema, type RuleSet } from '#decision/rules/rule-set.ts';
 import { PRESENTATION_MEMBERS, type Presentation } from './presentation.ts';
-import type { Evidence, ReadTimes } from './source/evidence.ts';
+import type { Evidence, PeriodToRead } from './source/evidence.ts';
 
 /** Thrown if a question cannot be answered. The message says why, and what is allowed. */
 export class BadQuestion extends NamedError {}
@@ -56,11 +56,14 @@ function createOption<T>(
  * null.
  */
 export function versionOption(told: OptionText): QuestionOption<string | null> {
-  return createOption('version', { ...told, schema: versionTextSchema(told.description) }, readText);
+  return createOption('version', { ...told, schema: createVersionTextSchema(told.description) }, readText);
 }
 
 export function versionsOption(told: OptionText): QuestionOption<readonly string[]> {
-  const schema = Type.Array(versionTextSchema('A version'), { maxItems: 10, description: told.description });
+  const schema = Type.Array(createVersionTextSchema('A version'), {
+    maxItems: 10,
+    description: told.description,
+  });
   return createOption('versions', { ...told, schema }, readTexts);
 }
 
@@ -152,7 +155,7 @@ export interface Question {
   /** The option that names the version whose decisions alone count. Null if all decisions count. */
   readonly decidedBy: QuestionOption<string | null> | null;
   /** The part of the archive that the answer needs, if a span is asked about. */
-  readonly reads: ReadTimes;
+  readonly reads: PeriodToRead;
   /** Whether the result names orders as examples. Such a result is deleted when a payer is erased. */
   readonly namesOrders: boolean;
   /** The schema of the answer. */
@@ -192,13 +195,13 @@ export function declareQuestion<P extends TProperties, Result extends { readonly
 }
 
 /** Returns the rule set that an option names. If none is named, returns the rule set that decided last. */
-export async function findRulesOrLast(
+export async function requireNamedOrLastRules(
   { evidence, options, rules }: Asking,
   option: QuestionOption<string | null>,
 ): Promise<RuleSet> {
   const version = option.read(options);
   if (version !== null) return rules.named(version);
-  const [last] = await evidence.decidingRules();
+  const [last] = await evidence.readDecidingRules();
   if (last === undefined)
     throw new BadQuestion('there is no decision in this time span; name the version to look at');
   return requireRecordedRules(rules, last, 'name the version to look at');

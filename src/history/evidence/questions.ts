@@ -1,19 +1,19 @@
 import { BacktestSchema, presentBacktest } from './backtest/backtest-report.ts';
-import { DriftSchema, toDriftPresentation } from './drift-report.ts';
+import { DriftSchema, presentDrift } from './drift-report.ts';
 import { ExperimentSchema, presentExperiment } from './experiment/experiment-report.ts';
-import { OBJECTIVE_OPTIONS, readObjectiveOrNull, TRIAL_OPTIONS } from './objective-options.ts';
+import { OBJECTIVE_OPTIONS, readObjectiveOrNull, TRIAL_OBJECTIVE_OPTIONS } from './objective-options.ts';
 import {
   choiceOption,
   declareQuestion,
-  findRulesOrLast,
   type Question,
+  requireNamedOrLastRules,
   requireRecordedRules,
   textsOption,
   timeOption,
   versionOption,
   versionsOption,
 } from './question.ts';
-import { presentReport, ReportSchema, SLICE_NAMES } from './report/rule-report.ts';
+import { presentWorthReport, SLICE_NAMES, WorthReportSchema } from './report/worth-report.ts';
 
 const LOOKED_AT = versionOption({
   name: 'version',
@@ -45,10 +45,10 @@ const REPORT = declareQuestion({
   example: { version: 'p2.v11', by: 'day' },
   namesOrders: true,
   resultName: 'RulesReport',
-  result: ReportSchema,
+  result: WorthReportSchema,
   run: async (asking) => {
     const { reportRuleWorth: report } = await import('./report/report.ts');
-    const rules = await findRulesOrLast(asking, LOOKED_AT);
+    const rules = await requireNamedOrLastRules(asking, LOOKED_AT);
     const { evidence, options, onProgress } = asking;
     const base = AGAINST.read(options);
     const against = base === null ? null : asking.rules.named(base);
@@ -57,7 +57,7 @@ const REPORT = declareQuestion({
     const { recorded } = asking.rules;
     return report(evidence, { rules, against, by: BY.read(options), ...judgedBy, recorded, onProgress });
   },
-  shown: presentReport,
+  shown: presentWorthReport,
 });
 
 const VARY = textsOption({
@@ -122,10 +122,10 @@ const DRIFT = declareQuestion({
     const { measureDrift: drift } = await import('./drift.ts');
     return drift(evidence, SPLIT.read(options), onProgress);
   },
-  shown: toDriftPresentation,
+  shown: presentDrift,
 });
 
-export const VERSIONS_OPTION = versionsOption({
+export const EXPERIMENT_VERSIONS_OPTION = versionsOption({
   name: 'versions',
   description: 'Candidates of the newest trial; without it: all',
   isArgument: true,
@@ -136,13 +136,18 @@ export const EXPERIMENT_QUESTION = declareQuestion({
   title: 'Results of the versions on trial',
   description:
     'compare the versions of the newest trial by their clients: orders, money, requisites and waits, with intervals that hold at every look, and say what to do next',
-  options: [VERSIONS_OPTION, ...TRIAL_OPTIONS],
+  options: [EXPERIMENT_VERSIONS_OPTION, ...TRIAL_OBJECTIVE_OPTIONS],
   example: { versions: ['p2.v11'] },
   resultName: 'Experiment',
   result: ExperimentSchema,
   run: async ({ evidence, options, onProgress }) => {
     const { runExperiment: experiment } = await import('./experiment/experiment.ts');
-    return experiment(evidence, VERSIONS_OPTION.read(options), onProgress, readObjectiveOrNull(options));
+    return experiment(
+      evidence,
+      EXPERIMENT_VERSIONS_OPTION.read(options),
+      onProgress,
+      readObjectiveOrNull(options),
+    );
   },
   shown: presentExperiment,
 });

@@ -1,23 +1,19 @@
-import { count, list, type Shape, shape } from '#base/shapes.ts';
+import { count, list, shape, type ValueOf } from '#base/shapes.ts';
 import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
-import { toNumbers } from '#history/archive/query-engine.ts';
+import { toNumberRecord } from '#history/archive/query-engine.ts';
 import {
   computeAreaUnderCurve,
   computeBrierScore,
   computeCalibrationGaps,
   computeReliability,
   findBin,
-  type ScoredOrders,
+  type ScoreCounts,
 } from '#history/statistics/calibration.ts';
-import {
-  type Estimate,
-  estimateByBootstrap,
-  estimateClusteredShares,
-} from '#history/statistics/intervals.ts';
+import { type Estimate, estimateByBootstrap, estimateShareByCluster } from '#history/statistics/intervals.ts';
 import { certainIntervalSchema, intervalSchema, numberSchema } from './presentation.ts';
 import type { Evidence } from './source/evidence.ts';
 import { aggregateByOutcomeSql, clusterSql } from './source/order-sums.ts';
-import { splitClients } from './source/shared-devices.ts';
+import { listClientBatchConditions } from './source/shared-devices.ts';
 
 const ReliabilityRowSchema = shape('A tenth of the scores', {
   from: numberSchema('The lowest score'),
@@ -42,13 +38,13 @@ export const ScoreFiguresSchema = shape(
   },
 );
 
-type ScoreFigures = Shape<typeof ScoreFiguresSchema>;
+type ScoreFigures = ValueOf<typeof ScoreFiguresSchema>;
 
 /**
  * Orders with the same score in the same cluster of clients. The orders of one client depend on each other. Clusters
  * do not depend on each other.
  */
-export interface ScoredClusters {
+export interface ClusterScoreCounts {
   readonly score: number;
   readonly cluster: number;
   readonly paid: number;
@@ -59,7 +55,7 @@ export interface ScoredClusters {
  * Orders with the same score and cluster that were first asked for on the same side of the split in time. All of them
  * were granted, or none.
  */
-interface ScoredGroup extends ScoredClusters {
+interface ScoredGroup extends ClusterScoreCounts {
   readonly unknown: number;
   /** Whether the orders were first asked for at the split or after it. */
   readonly later: boolean;
@@ -74,12 +70,12 @@ const BATCH_DECISIONS_MAX = 1_000_000;
  * Counts orders by the score that their first decision recorded. An order that began before the chosen time span is
  * counted with its first decision in the span.
  */
-export async function readScoredOrders(
+export async function readScoreCounts(
   { duck, span }: Evidence,
   splitAt: number,
 ): Promise<readonly ScoredGroup[]> {
   const groups: ScoredGroup[] = [];
-  for (const clients of splitClients(span.decisions, BATCH_DECISIONS_MAX)) {
+  for (const clients of listClientBatchConditions(span.decisions, BATCH_DECISIONS_MAX)) {
     const rows = await duck.rows(`
       SELECT cluster, first_at >= make_timestamp_ms(${splitAt}) AS later, score, granted, ${aggregateByOutcomeSql('count(*)')}
       FROM (
@@ -90,7 +86,7 @@ export async function readScoredOrders(
       GROUP BY cluster, later, score, granted ORDER BY ALL`);
     for (const row of rows)
       groups.push({
-        ...toNumbers(row, NO_GROUP),
+        ...toNumberRecord(row, NO_GROUP),
         later: row['later'] === true,
         granted: row['granted'] === true,
       });
@@ -101,7 +97,7 @@ export async function readScoredOrders(
 const NO_GROUP = { cluster: 0, score: 0, paid: 0, unpaid: 0, unknown: 0 };
 
 /** Measures how well the scores predicted the outcomes of the orders. */
-export function computeScoreFigures(groups: readonly ScoredClusters[]): ScoreFigures {
+export function computeScoreFigures(groups: readonly ClusterScoreCounts[]): ScoreFigures {
   const draws = new ScoreDraws(groups);
   const all = draws.orders(new Uint32Array(draws.clusters).fill(1));
   const seen = computeCalibrationGaps(all);
@@ -124,7 +120,7 @@ export function computeScoreFigures(groups: readonly ScoredClusters[]): ScoreFig
     calibrationError: estimateCalibrationError(error, distance),
     reliability: computeReliability(all).map((bin) => ({
       ...bin,
-      paidShare: computePaidShare(byBin.get(findBin(bin.from)) ?? []) ?? NO_SHARE,
+      paidShare: estimatePaidShare(byBin.get(findBin(bin.from)) ?? []) ?? NO_SHARE,
     })),
   };
 }
@@ -147,17 +143,17 @@ function sumAbsolute(gaps: readonly number[], less: readonly number[] = []): num
   return gaps.reduce((sum, gap, bin) => sum + Math.abs(gap - (less[bin] ?? 0)), 0);
 }
 
-export function countOrders(groups: readonly ScoredClusters[]): number {
+export function countOrders(groups: readonly ClusterScoreCounts[]): number {
   return groups.reduce((sum, { paid, unpaid }) => sum + paid + unpaid, 0);
 }
 
 /**
  * Estimates the share of the orders that were paid, with an interval by client. Returns null if there are no orders.
  */
-export function computePaidShare(groups: readonly ScoredClusters[]): Estimate | null {
+export function estimatePaidShare(groups: readonly ClusterScoreCounts[]): Estimate | null {
   // The clusters are sorted, so that sums are the same to the last digit.
   const clusters = [...Map.groupBy(groups, ({ cluster }) => cluster)].toSorted(([a], [b]) => a - b);
-  return estimateClusteredShares(
+  return estimateShareByCluster(
     clusters.map(([, some]) => ({
       part: some.reduce((sum, { paid }) => sum + paid, 0),
       whole: countOrders(some),
@@ -174,7 +170,7 @@ class ScoreDraws {
   readonly #scores: readonly number[];
   readonly #rows: { readonly cluster: Int32Array; readonly score: Int32Array; readonly counts: Float64Array };
 
-  constructor(groups: readonly ScoredClusters[]) {
+  constructor(groups: readonly ClusterScoreCounts[]) {
     this.#scores = [...new Set(groups.map(({ score }) => score))].toSorted((a, b) => a - b);
     const places = new Map(this.#scores.map((score, place) => [score, place]));
     const numbers = new Map(
@@ -189,7 +185,7 @@ class ScoreDraws {
   }
 
   /** Sums the orders by score. Each cluster is added as often as it was drawn. */
-  orders(times: Uint32Array): readonly ScoredOrders[] {
+  orders(times: Uint32Array): readonly ScoreCounts[] {
     const { cluster, score, counts } = this.#rows;
     const sums = new Float64Array(2 * this.#scores.length);
     for (let row = 0; row < score.length; row++) {

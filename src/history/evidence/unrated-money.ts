@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import type { Objective } from '#decision/objective.ts';
 import { formatCell, numberSchema } from './presentation.ts';
 
@@ -9,21 +9,21 @@ const amounts = Type.Record(
 );
 
 /** Money in currencies that cannot be converted, because nobody gave an exchange rate. */
-export const unratedMoney = nullable(
+export const UnratedMoneySchema = nullable(
   shape('What the figures of value leave out, because the objective has no rate for it; null for nothing', {
-    valueIn: word('The currency of the value'),
+    valueIn: plainText('The currency of the value'),
     amounts,
   }),
 );
 
-export type UnratedMoney = Shape<typeof unratedMoney>;
+export type UnratedMoney = ValueOf<typeof UnratedMoneySchema>;
 
 /**
  * Finds the money, by currency, that has no rate to `valueIn`, the currency of the value. Returns null if there is no
  * such money.
  */
 export function findUnratedMoney(
-  money: Shape<typeof amounts>,
+  money: ValueOf<typeof amounts>,
   { rates }: Pick<Objective, 'rates'>,
   valueIn: string,
 ): UnratedMoney {

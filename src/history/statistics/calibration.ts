@@ -1,5 +1,5 @@
 /** Counts of the orders that had the same paymentScore: how many were paid, and how many were not. */
-export interface ScoredOrders {
+export interface ScoreCounts {
   /** The score, from 0 to 1. */
   readonly score: number;
   readonly paid: number;
@@ -14,7 +14,7 @@ const BINS = 10;
  * area under a ROC curve, 1982). 0.5 is guessing, and 1 is perfect. Returns null if there is no paid or no unpaid
  * order.
  */
-export function computeAreaUnderCurve(scored: readonly ScoredOrders[]): number | null {
+export function computeAreaUnderCurve(scored: readonly ScoreCounts[]): number | null {
   let unpaidBelow = 0;
   let paidCount = 0;
   let wonPairs = 0;
@@ -30,7 +30,7 @@ export function computeAreaUnderCurve(scored: readonly ScoredOrders[]): number |
  * Computes the mean squared distance between the score and the outcome, which is 1 for paid and 0 for unpaid (Brier,
  * Verification of forecasts expressed in terms of probability, 1950). Returns null if there are no orders.
  */
-export function computeBrierScore(scored: readonly ScoredOrders[]): number | null {
+export function computeBrierScore(scored: readonly ScoreCounts[]): number | null {
   const errors = sumOver(scored, ({ score, paid, unpaid }) => paid * (1 - score) ** 2 + unpaid * score ** 2);
   const orders = sumOver(scored, countKnown);
   return orders === 0 ? null : errors / orders;
@@ -45,7 +45,7 @@ export function findBin(score: number): number {
  * to, but without, `to`. The last bin also has the score 1. For a calibrated score, the paid share of a bin equals
  * its mean score.
  */
-export function computeReliability(scored: readonly ScoredOrders[]) {
+export function computeReliability(scored: readonly ScoreCounts[]) {
   const withOrders = scored.filter((some) => countKnown(some) > 0);
   const bins = Map.groupBy(withOrders, ({ score }) => findBin(score));
   return [...bins]
@@ -70,7 +70,7 @@ export type ReliabilityBin = ReturnType<typeof computeReliability>[number];
  * probabilities using Bayesian binning, 2015). If all are 0, the score can be read as a probability. Returns null if
  * there are no orders.
  */
-export function computeCalibrationGaps(scored: readonly ScoredOrders[]): readonly number[] | null {
+export function computeCalibrationGaps(scored: readonly ScoreCounts[]): readonly number[] | null {
   const orders = sumOver(scored, countKnown);
   if (orders === 0) return null;
   const gaps = Array.from({ length: BINS }, () => 0);
@@ -82,7 +82,7 @@ export function computeCalibrationGaps(scored: readonly ScoredOrders[]): readonl
 }
 
 /** Merges the counts of equal scores and sorts them from the lowest score to the highest. */
-export function groupByScore(scored: readonly ScoredOrders[]): readonly ScoredOrders[] {
+export function groupByScore(scored: readonly ScoreCounts[]): readonly ScoreCounts[] {
   return [...Map.groupBy(scored, ({ score }) => score)]
     .toSorted(([a], [b]) => a - b)
     .map(([score, same]) => ({
@@ -92,7 +92,7 @@ export function groupByScore(scored: readonly ScoredOrders[]): readonly ScoredOr
     }));
 }
 
-function countKnown({ paid, unpaid }: ScoredOrders): number {
+function countKnown({ paid, unpaid }: ScoreCounts): number {
   return paid + unpaid;
 }
 

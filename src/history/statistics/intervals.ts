@@ -44,15 +44,15 @@ const CLUSTERED_ORDERS_MIN = 30;
  * clients. With few clients the variance itself is uncertain, so the effective number is lowered further. Returns
  * null for fewer than 30 orders.
  */
-export function estimateClusteredShare(clusters: readonly ClusterCount[]): Estimate | null {
+export function estimateShareByClusterIfEnough(clusters: readonly ClusterCount[]): Estimate | null {
   const whole = clusters.reduce((sum, cluster) => sum + cluster.whole, 0);
-  return whole < CLUSTERED_ORDERS_MIN ? null : estimateClusteredShares(clusters);
+  return whole < CLUSTERED_ORDERS_MIN ? null : estimateShareByCluster(clusters);
 }
 
 /**
- * Estimates a share as `estimateClusteredShare` does, for any number of orders. Returns null if there are no orders.
+ * Estimates a share as `estimateShareByClusterIfEnough` does, for any number of orders. Returns null if there are no orders.
  */
-export function estimateClusteredShares(clusters: Iterable<ClusterCount>): Estimate | null {
+export function estimateShareByCluster(clusters: Iterable<ClusterCount>): Estimate | null {
   const all = [...clusters];
   let [part, whole, spread] = [0, 0, 0];
   for (const cluster of all) {
@@ -146,7 +146,7 @@ interface CountScatter {
  * expectation; the ends are whole counts. Returns null if the expectation over all clusters, each counted once, is
  * null.
  */
-export function predictInterval(
+export function predictCountInterval(
   clusters: number,
   expectation: (drawn: Uint32Array) => number | null,
   { beyondChance, most }: CountScatter,

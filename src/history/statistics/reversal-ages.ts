@@ -73,7 +73,7 @@ export function findMaturityDays(payments: AgedPayments): number | null {
  * Finds the age in days by which 90 % of the observed reversals had come, however few there are. Returns 0 if there
  * are no reversals.
  */
-export function findLastingAfterDays(payments: AgedPayments): number {
+export function findLastingAgeDays(payments: AgedPayments): number {
   return findAge(payments, LASTING_SHARE, 1) ?? 0;
 }
 
@@ -112,7 +112,7 @@ export function estimateReversalRisks(
 }
 
 /** Estimates how many of the young payments will be reversed. Returns null if there are no earlier payments. */
-export function estimateExpectedEvents(
+export function estimateExpectedReversals(
   payments: AgedPayments,
   young: readonly { readonly day: number; readonly payments: number }[],
 ): number | null {
@@ -126,7 +126,7 @@ export function estimateExpectedEvents(
 }
 
 /** Sums over payers that compare how many of their payments were reversed with how many were expected to be. */
-export interface PayersSpread {
+export interface PayerReversalSums {
   /** The sum of squares of reversals minus expected reversals. */
   readonly errors: number;
   readonly expected: number;
@@ -139,6 +139,6 @@ export interface PayersSpread {
  * factor with mean 1. The result is the variance of that factor, by the method of moments (a shared frailty; Clayton,
  * A model for association in bivariate life tables, 1978). It is 0 if payers do not differ beyond chance.
  */
-export function estimateFrailty({ errors, expected, squares }: PayersSpread): number {
+export function estimateFrailty({ errors, expected, squares }: PayerReversalSums): number {
   return squares === 0 ? 0 : Math.max(0, (errors - expected) / squares);
 }

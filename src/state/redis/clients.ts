@@ -10,23 +10,23 @@ import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Commit, LoadOptions, LoadStamp, Store } from '#state/store.ts';
 import { StoreLate, StoreUnavailable } from '#state/store-errors.ts';
-import { readClientLoad, toStoredAnswer } from '#state/stored-parts.ts';
+import { decodeClientFromStore, toStoredAnswer } from '#state/stored-parts.ts';
 import type { RedisConnection, SendTogether } from './connection/connection.ts';
-import type { NodeCalls } from './connection/node-calls.ts';
 import {
   BadReply,
   callChecked,
   isTextOrNull,
-  requireItems,
+  requireArray,
   requireTextOrNull,
   requireWholeNumber,
 } from './connection/reply.ts';
+import type { ServerCalls } from './connection/server-calls.ts';
 import type { RedisDecisions } from './decisions.ts';
 import type { MemoryRoom } from './health.ts';
 import { type InstallationCheck, shapeMember } from './installation.ts';
 import { formatJournalLine } from './journal.ts';
-import type { NodeClocks } from './node-clocks.ts';
 import { createCallTicket, RedisScript } from './script.ts';
+import type { ServerClocks } from './server-clocks.ts';
 
 const loadScript = new RedisScript('load-2.lua');
 
@@ -39,7 +39,7 @@ const SHAPE_RENEWAL_MS = RETENTION.shapeMs / 6;
  * One commit in this many also drops old and surplus entries and notes. If memory is short, every commit drops them.
  * The work costs a tenth of a commit.
  */
-export const COMMITS_A_TIDYING = 16;
+export const COMMITS_PER_TIDYING = 16;
 
 /** The interval at which a change is looked for if its answer was lost with the connection. */
 const LOOK_AGAIN_MS = 10;
@@ -52,8 +52,8 @@ const ANSWER_MARGIN_MS = 20;
 
 interface RedisClientsParts {
   readonly connection: RedisConnection;
-  readonly calls: NodeCalls;
-  readonly clocks: NodeClocks;
+  readonly calls: ServerCalls;
+  readonly clocks: ServerClocks;
   readonly decisions: RedisDecisions;
   readonly installation: InstallationCheck;
   /** The room in the servers' memory. */
@@ -72,7 +72,7 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
   const tryToCommit = async (change: Commit, next: string, storesShape: boolean): Promise<CommitStatus> => {
     const state = redis.stateKey(change.client.hash);
     const untilMs = computeValidUntilMs(change.stamp, calls.limitMsOn(state));
-    const tidies = memory.room === 'little' || ++commits % COMMITS_A_TIDYING === 0;
+    const tidies = memory.room === 'little' || ++commits % COMMITS_PER_TIDYING === 0;
     const journalEntries = tidies ? JOURNAL_ENTRIES[memory.room] : null;
     const terms = { validUntilMs: untilMs, storesShape, journalEntries, installation: installation.known.id };
     const { keys, args } = createCommitCall(change, next, terms);
@@ -120,8 +120,8 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
       const answer =
         answered === null
           ? null
-          : toStoredAnswer(await decisions.reader.decision({ clientHash: hash, text: answered }));
-      return readClientLoad({ state, order, answer }, time);
+          : toStoredAnswer(await decisions.reader.decodeRecord({ clientHash: hash, text: answered }));
+      return decodeClientFromStore({ state, order, answer }, time);
     },
     commit: async (change) => {
       const { client, shape } = change;
@@ -185,8 +185,8 @@ function loadState(sendTogether: SendTogether, key: string): Promise<ReturnType<
 
 /** Reads the reply of load-2.lua. */
 function readLoadReply(what: string, reply: unknown) {
-  const [time, state, order, answered] = requireItems(what, reply);
-  const [seconds, micros] = requireItems(what, time);
+  const [time, state, order, answered] = requireArray(what, reply);
+  const [seconds, micros] = requireArray(what, time);
   return {
     time: requireWholeNumber(what, Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)),
     state: requireTextOrNull(what, state) || null,
@@ -272,7 +272,7 @@ export function createCommitCall(
   const { stamp, entry, client, decision, shape } = change;
   const { hash, platform } = client;
   const partition = redis.getPartition(hash);
-  const order = decision === undefined ? '' : redis.orderName(platform, decision.orderRef);
+  const order = decision === undefined ? '' : redis.hashOrderRef(platform, decision.orderRef);
   const told = encodeJournalRecord(entry);
   const record = decision === undefined ? '' : encodeDecision(decision, shape);
   // A decision that does not fit the shape is stored whole and needs no shape.
@@ -295,7 +295,9 @@ export function createCommitCall(
         decision === undefined ? told : `${told}.${redis.orderBucket(order)}`,
       ),
       record,
-      decision === undefined ? '' : redis.orderNote(order, redis.orderPlace(hash, decision.seq)),
+      decision === undefined
+        ? ''
+        : redis.formatOrderNote(order, redis.formatNotedDecision(hash, decision.seq)),
       String(entry.at),
       shaped === null ? installation : shapeMember(installation, shaped.id),
       shaped === null || !storesShape ? '' : shaped.text,
@@ -325,18 +327,18 @@ function listNotes({
       RETENTION.idempotencyMs,
     );
   for (const { name, value } of notedAttributes ?? [])
-    note(redis.NOTE_KINDS.attribute + redis.attributeId(name, value), '', RETENTION.sightingMs);
+    note(redis.NOTE_KINDS.attribute + redis.attributeValueId(name, value), '', RETENTION.sightingMs);
   // Devices are noted, so that an erasure still finds a device after newer devices have displaced it from the state.
   for (const { hint } of hints?.shown ?? []) {
     const { kind } = hint;
     if (kind !== 'fingerprint' && kind !== 'ip') continue;
-    for (const id of listIdsOfDevice(hint)) note(redis.NOTE_KINDS[kind] + id, '', RETENTION.sightingMs);
+    for (const id of listDeviceHmacs(hint)) note(redis.NOTE_KINDS[kind] + id, '', RETENTION.sightingMs);
   }
   return notes;
 }
 
 /** Lists a device's HMAC, and its HMAC under the previous secret. */
-export function listIdsOfDevice({ id, formerId }: Pick<Hint, 'id' | 'formerId'>): readonly string[] {
+export function listDeviceHmacs({ id, formerId }: Pick<Hint, 'id' | 'formerId'>): readonly string[] {
   return formerId === undefined ? [id] : [id, formerId];
 }
 
@@ -358,7 +360,7 @@ function readCommitReply(what: string, reply: unknown): CommitStatus {
 }
 
 /** Lists the names in a client's notes of one kind. */
-export function filterNotesByKind(
+export function listNoteNamesOfKind(
   notes: readonly string[],
   kind: keyof typeof redis.NOTE_KINDS,
 ): readonly string[] {

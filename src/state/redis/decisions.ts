@@ -29,10 +29,10 @@ export class RedisDecisions {
     });
   }
 
-  async named(decisionId: string): Promise<Decision | null> {
+  async findById(decisionId: string): Promise<Decision | null> {
     const place = parseDecisionId(decisionId);
     if (place === null) return null;
-    const [decision = null] = await this.at([place]);
+    const [decision = null] = await this.readAt([place]);
     return decision?.decisionId === decisionId ? decision : null;
   }
 
@@ -40,12 +40,12 @@ export class RedisDecisions {
    * Reads the decisions at some positions of one partition, in the sequence of the positions. A missing decision is
    * null.
    */
-  async at(places: readonly DecisionPlace[]): Promise<readonly (Decision | null)[]> {
-    return (await this.each(places)).map((read) => read?.() ?? null);
+  async readAt(places: readonly DecisionPlace[]): Promise<readonly (Decision | null)[]> {
+    return (await this.readEach(places)).map((read) => read?.() ?? null);
   }
 
-  /** Reads decisions as `at` does. A decision that cannot be read throws only when the caller takes it. */
-  async each(places: readonly DecisionPlace[]): Promise<readonly ((() => Decision) | null)[]> {
+  /** Reads decisions as `readAt` does. A decision that cannot be read throws only when the caller takes it. */
+  async readEach(places: readonly DecisionPlace[]): Promise<readonly ((() => Decision) | null)[]> {
     const decisions: ((() => Decision) | null)[] = [];
     for (let start = 0; start < places.length; start += BATCH_RECORDS_MAX) {
       const some = places.slice(start, start + BATCH_RECORDS_MAX);
@@ -60,7 +60,7 @@ export class RedisDecisions {
 
   async #read(record: StoredRecord): Promise<() => Decision> {
     try {
-      const decision = await this.reader.decision(record);
+      const decision = await this.reader.decodeRecord(record);
       return () => decision;
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
@@ -71,10 +71,10 @@ export class RedisDecisions {
   }
 
   /** Reads a client's decisions up to the number `newest`, the newest first. */
-  async ofClient(clientHash: string, newest: number, limit: number): Promise<readonly Decision[]> {
+  async listOfClient(clientHash: string, newest: number, limit: number): Promise<readonly Decision[]> {
     const count = Math.max(0, Math.min(limit, newest));
     const places = Array.from({ length: count }, (_, index) => ({ clientHash, seq: newest - index }));
-    return (await searchThrottle.map(places, (some) => this.at(some))).filter(
+    return (await searchThrottle.mapInSteps(places, (some) => this.readAt(some))).filter(
       (decision) => decision !== null,
     );
   }
@@ -84,9 +84,9 @@ export class RedisDecisions {
    * that holds the client. Therefore a verdict asks only one server, and the rare search for an order asks all
    * servers.
    */
-  async ofOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
-    const order = redis.orderName(platform, orderRef);
-    const name = redis.orderNote(order, '');
+  async listOfOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
+    const order = redis.hashOrderRef(platform, orderRef);
+    const name = redis.formatOrderNote(order, '');
     const noted = await Promise.all(
       redis.PARTITIONS.map((partition) => {
         const key = redis.ordersKey(partition, order);
@@ -104,8 +104,8 @@ export class RedisDecisions {
       })
       .toSorted((a, b) => b.score - a.score || b.seq - a.seq)
       .slice(0, RETENTION.decisionsPerOrder);
-    const found = await searchThrottle.map(places, (some) =>
-      Promise.all(some.map((place) => this.at([place]))),
+    const found = await searchThrottle.mapInSteps(places, (some) =>
+      Promise.all(some.map((place) => this.readAt([place]))),
     );
     return found
       .flat()
@@ -119,11 +119,11 @@ export class RedisDecisions {
     { platform, hash }: Pick<ClientKey, 'platform' | 'hash'>,
     orderRef: string,
   ): Promise<void> {
-    const order = redis.orderName(platform, orderRef);
+    const order = redis.hashOrderRef(platform, orderRef);
     const key = redis.ordersKey(redis.getPartition(hash), order);
     const run = this.#door.runOn(key);
     const notes = await run(() => this.#door.commands.zRange(key, 0, -1));
-    const name = redis.orderNote(order, '');
+    const name = redis.formatOrderNote(order, '');
     const mine = notes.filter((note) => note.startsWith(name) && note.endsWith(`.${hash}`));
     if (mine.length > 0) await run(() => this.#door.commands.zRem(key, mine));
   }

@@ -6,7 +6,7 @@ import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import { NO_TEXT_STAMP } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { filterNotesByKind, listIdsOfDevice } from './clients.ts';
+import { listDeviceHmacs, listNoteNamesOfKind } from './clients.ts';
 import { readStamped } from './compare-and-set.ts';
 import { type RedisAccess, type RedisCommands, scanKeys } from './connection/connection.ts';
 import { areStreamEntries, callChecked, requireWholeNumber } from './connection/reply.ts';
@@ -65,7 +65,7 @@ export class ClientErasure {
     for (let round = 0; round < ERASURE_ROUNDS_MAX; round += 1) {
       const { state, stamp } = await this.#readState(redis.stateKey(hash));
       const notes = await this.#call(redis.notesKey(hash), (commands, key) => commands.hKeys(key));
-      const noted = (kind: keyof typeof redis.NOTE_KINDS) => filterNotesByKind(notes, kind);
+      const noted = (kind: keyof typeof redis.NOTE_KINDS) => listNoteNamesOfKind(notes, kind);
       for (const kind of ['fingerprint', 'ip'] as const)
         await this.#removeSightings(
           [...noted(kind), ...listKnownDevices(state, kind)].map((id) => redis.deviceKey(kind, platform, id)),
@@ -76,7 +76,8 @@ export class ClientErasure {
         valuesNoted.map((id) => redis.attributeKey(platform, id)),
         hash,
       );
-      const newest = stamp === NO_TEXT_STAMP ? 0 : (state?.seq ?? (await this.newestDecision(hash)));
+      const newest =
+        stamp === NO_TEXT_STAMP ? 0 : (state?.seq ?? (await this.findNewestDecisionNumber(hash)));
       await this.#removeDecisions(client, newest);
       // Claims of Idempotency-Keys have slots of their own.
       for (const name of noted('answer')) await this.#unlink([redis.claimKey(platform, name)]);
@@ -90,11 +91,11 @@ export class ClientErasure {
    * Finds the number of the newest decision if the state cannot be read. It reads all keys of the server, so it is
    * used only for a damaged client.
    */
-  async newestDecision(clientHash: string): Promise<number> {
+  async findNewestDecisionNumber(clientHash: string): Promise<number> {
     const prefix = redis.decisionPrefix(clientHash);
     const { connection } = this.#door;
     let newest = 0;
-    for await (const keys of scanKeys(connection, connection.nodeOf(prefix), `${prefix}*`))
+    for await (const keys of scanKeys(connection, connection.serverOf(prefix), `${prefix}*`))
       for (const key of keys) newest = Math.max(newest, Number(key.slice(prefix.length)));
     return newest;
   }
@@ -121,7 +122,7 @@ export class ClientErasure {
     for (let first = 1; first <= newest; first += BATCH_KEYS_MAX) {
       const length = Math.min(BATCH_KEYS_MAX, newest - first + 1);
       const seqs = Array.from({ length }, (_, index) => first + index);
-      const decisions = await this.#decisions.at(seqs.map((seq) => ({ clientHash: hash, seq })));
+      const decisions = await this.#decisions.readAt(seqs.map((seq) => ({ clientHash: hash, seq })));
       const orders = decisions.filter((decision) => decision !== null).map(({ orderRef }) => orderRef);
       for (const orderRef of new Set(orders)) await this.#decisions.forgetOrder(client, orderRef);
       await this.#unlink(seqs.map((seq) => redis.decisionKey(hash, seq)));
@@ -179,7 +180,7 @@ export class ClientErasure {
 /** Lists the devices that the state names. An erasure also looks at the devices that were noted in the last days. */
 function listKnownDevices(state: ClientState | null, kind: 'fingerprint' | 'ip'): readonly string[] {
   const shown = state?.hints?.shown ?? [];
-  return shown.flatMap(({ hint }) => (hint.kind === kind ? listIdsOfDevice(hint) : []));
+  return shown.flatMap(({ hint }) => (hint.kind === kind ? listDeviceHmacs(hint) : []));
 }
 
 /**
@@ -192,7 +193,7 @@ function listKnownValues(state: ClientState | null): readonly string[] {
     if (attribute === undefined) return [];
     const { name, value, formerValue } = attribute;
     return [value, formerValue].flatMap((form) =>
-      typeof form === 'string' ? [redis.attributeId(name, form)] : [],
+      typeof form === 'string' ? [redis.attributeValueId(name, form)] : [],
     );
   });
 }

@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { CLOCK_OFFSET_MS_MAX } from '#state/clock-offset.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import {
-  explainFailure,
+  explainStoreFailure,
   type ServerHealth,
   type StoreHealth,
   type StoreWarning,
 } from '#state/store-health.ts';
 import type { RedisConnection } from './connection/connection.ts';
-import type { NodeCalls } from './connection/node-calls.ts';
-import { BadReply, requireItems, requireWholeNumber } from './connection/reply.ts';
+import { BadReply, requireArray, requireWholeNumber } from './connection/reply.ts';
+import type { ServerCalls } from './connection/server-calls.ts';
 import type { InstallationCheck } from './installation.ts';
-import type { NodeClocks } from './node-clocks.ts';
 import { RedisScript } from './script.ts';
+import type { ServerClocks } from './server-clocks.ts';
 
 const PROBE = 'probe-1.lua';
 const probeScript = new RedisScript(PROBE);
@@ -46,7 +46,7 @@ export type MemoryRoom = 'enough' | 'little' | 'unknown';
  */
 const JOURNAL_SHARE_MAX = 0.8;
 
-type Calls = Pick<NodeCalls, 'on' | 'onNode'>;
+type Calls = Pick<ServerCalls, 'on' | 'onServer'>;
 
 /** The report of a node after it last tried all servers. */
 interface ReachReport {
@@ -62,7 +62,7 @@ type OwnInstallation = Pick<InstallationCheck, 'strangerOn' | 'refusal' | 'reche
 export class RedisHealth {
   readonly #connection: RedisConnection;
   readonly #calls: Calls;
-  readonly #clocks: NodeClocks;
+  readonly #clocks: ServerClocks;
   readonly #installation: OwnInstallation;
   readonly #settings = new Map<string, KnownSettings>();
   /** The name under which other nodes know this process's reports. */
@@ -73,7 +73,12 @@ export class RedisHealth {
   readonly #failingSince = new Map<string, number>();
   #looked: ReachReport = { atMs: 0, unreached: 0 };
 
-  constructor(connection: RedisConnection, calls: Calls, clocks: NodeClocks, installation: OwnInstallation) {
+  constructor(
+    connection: RedisConnection,
+    calls: Calls,
+    clocks: ServerClocks,
+    installation: OwnInstallation,
+  ) {
     this.#installation = installation;
     this.#connection = connection;
     this.#calls = calls;
@@ -85,7 +90,7 @@ export class RedisHealth {
 
   /** Throws StoreUnavailable if a server is too old. */
   async refuseOldServers(): Promise<void> {
-    for (const node of this.#connection.nodes()) {
+    for (const node of this.#connection.servers()) {
       const info = await this.#infoOf(node);
       const old = info === null ? null : explainTooOld(`Redis at ${node}`, info);
       if (old !== null) throw new StoreUnavailable(old);
@@ -95,7 +100,7 @@ export class RedisHealth {
   async check(): Promise<StoreHealth> {
     const words: ReachReport[] = [];
     const rechecked = this.#installation.recheck();
-    const nodes = this.#connection.nodes();
+    const nodes = this.#connection.servers();
     const health = await Promise.all(nodes.map((node) => this.#check(node, words, rechecked)));
     this.#noteLook(health);
     return health.map((one) => (this.#isAwayForThisNodeAlone(one, words) ? { ...one, onlyHere: true } : one));
@@ -128,7 +133,7 @@ export class RedisHealth {
       const stranger = await this.#explainStranger(node);
       if (stranger !== null) return { server, failure: stranger, isAnotherStore: true, warnings: [] };
     } catch (error) {
-      return { server, failure: explainFailure(error), warnings: [] };
+      return { server, failure: explainStoreFailure(error), warnings: [] };
     }
     const info = await this.#infoOf(node);
     const share = computeMemoryUsedShare(info);
@@ -144,7 +149,7 @@ export class RedisHealth {
 
   async #explainStranger(node: string): Promise<string | null> {
     const stranger = await this.#installation.strangerOn(node, async () => {
-      const info = await this.#calls.onNode(node)(() => this.#connection.infoOf(node));
+      const info = await this.#calls.onServer(node)(() => this.#connection.infoOf(node));
       return (readEvictedKeys(info) ?? 0) > 0;
     });
     return stranger ?? this.#installation.refusal()?.message ?? null;
@@ -158,7 +163,7 @@ export class RedisHealth {
     const { time, words } = await this.#calls.on(key)(() =>
       this.#clocks.timed(key, () =>
         probeScript.run(this.#connection, [key], args, (what, reply) => {
-          const [time, ...words] = requireItems(what, reply);
+          const [time, ...words] = requireArray(what, reply);
           return { time: requireWholeNumber(what, time), words };
         }),
       ),
@@ -174,10 +179,12 @@ export class RedisHealth {
     const ageMsMax = mayEvict ? EVICTION_AGE_MS_MAX : SETTINGS_AGE_MS_MAX;
     if (known !== undefined && performance.now() - known.readMs < ageMsMax) return known.info;
     const info = await this.#calls
-      .onNode(node)(() => this.#connection.infoOf(node))
+      .onServer(node)(() => this.#connection.infoOf(node))
       .catch(() => null);
     this.#settings.set(node, { info, readMs: performance.now() });
-    this.room = findMemoryRoom(this.#connection.nodes().map((one) => this.#settings.get(one)?.info ?? null));
+    this.room = findMemoryRoom(
+      this.#connection.servers().map((one) => this.#settings.get(one)?.info ?? null),
+    );
     return info;
   }
 

@@ -14,7 +14,7 @@ import {
 import type { Registers } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import type { RedisAccess } from './connection/connection.ts';
-import { areSomeTexts, callChecked, isTextOrNull } from './connection/reply.ts';
+import { areAllTexts, callChecked, isTextOrNull } from './connection/reply.ts';
 import { agreeOnText } from './shared-records.ts';
 
 /**
@@ -174,7 +174,7 @@ export class InstallationCheck {
 
   async #look(): Promise<void> {
     const { id, salt } = this.#known;
-    const home = this.#door.connection.nodeOf(DOCUMENTS_TAG);
+    const home = this.#door.connection.serverOf(DOCUMENTS_TAG);
     const near = PARTITIONS.filter((one) => this.#nodeOf(one) === home);
     const asked = near.length === 0 ? PARTITIONS : near;
     const [{ others, without }, kept] = await Promise.all([
@@ -224,7 +224,7 @@ export class InstallationCheck {
     const ids = await Promise.all(
       partitions.map(async (partition) => {
         const key = installationKey(partition);
-        const members = () => callChecked('SMEMBERS', this.#door.commands.sMembers(key), areSomeTexts);
+        const members = () => callChecked('SMEMBERS', this.#door.commands.sMembers(key), areAllTexts);
         const ids = (await this.#door.runOn(key)(members)).filter((member) => !member.includes(' '));
         return ids.map((id) => [partition, id] as const);
       }),
@@ -233,7 +233,7 @@ export class InstallationCheck {
   }
 
   #nodeOf(partition: string): string {
-    return this.#door.connection.nodeOf(installationKey(partition));
+    return this.#door.connection.serverOf(installationKey(partition));
   }
 
   /** Finds the hint among versions that were read. */

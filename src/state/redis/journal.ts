@@ -1,27 +1,27 @@
 import { isJsonObject } from '#base/files/json-object.ts';
 import { searchThrottle } from '#base/work/step-throttle.ts';
 import {
+  addLostVerdictsToGap,
   collectUnreadable,
   comparePlaces,
   decodeJournalRecord,
   type EntryPlace,
+  formatCursor,
   type JournalGap,
   type JournalPlace,
   type JournalRecord,
   joinGaps,
-  joinLostVerdicts,
   type LostVerdict,
   PARTITION_CURSORS,
   type PlacedEntry,
-  parseErasure,
+  parseCursor,
+  parseErasureEntry,
   parsePlace,
   type ReadEntry,
-  readCursor,
   readOrExplain,
   toVerdictEntry,
   type UnreadableEntry,
   type VerdictReference,
-  writeCursor,
 } from '#state/journal.ts';
 import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
@@ -59,7 +59,7 @@ interface ReadRow {
 }
 
 /** The rows of a partition while the journal is read forwards. */
-interface Feed {
+interface PartitionRows {
   readonly partition: string;
   /** The last entry that was fetched, and the last that was returned. */
   fetched: JournalPlace | null;
@@ -97,7 +97,7 @@ export function createRedisJournal(
       const places: (JournalPlace | null)[] = [];
       for (const partition of redis.PARTITIONS)
         places.push(await findPlaceBefore(door, redis.journalKey(partition), share));
-      return places.every((place) => place === null) ? null : writeCursor(places);
+      return places.every((place) => place === null) ? null : formatCursor(places);
     },
     trimJournal: (through, kept) => trimShipped(door, through, kept),
     unshippedErasures: async () => {
@@ -109,7 +109,7 @@ export function createRedisJournal(
         return erasures.map((erasure) => {
           const end = erasure.indexOf(' ');
           const place = { partition: number, ...parsePlace(erasure.slice(0, end)) };
-          return { ...parseErasure(erasure.slice(end + 1)), place };
+          return { ...parseErasureEntry(erasure.slice(end + 1)), place };
         });
       });
       return waiting.flat();
@@ -150,7 +150,7 @@ async function trimShipped(
   { journalEntries, decisionsHotMs }: KeptAfterShipping,
 ): Promise<void> {
   const kept = Math.ceil(journalEntries / redis.PARTITIONS.length);
-  for (const [index, place] of readCursor(through).entries()) {
+  for (const [index, place] of parseCursor(through).entries()) {
     const partition = redis.PARTITIONS[index];
     if (place === null || partition === undefined) continue;
     const keys = [
@@ -177,7 +177,7 @@ class JournalReader {
    * twice. If a client is erased in the meantime, the erasure comes after these rows, just as it comes after rows
    * that were returned before.
    */
-  readonly #ahead = new Map<string, readonly Feed[]>();
+  readonly #ahead = new Map<string, readonly PartitionRows[]>();
 
   constructor(door: RedisAccess, decisions: RedisDecisions) {
     this.#door = door;
@@ -185,7 +185,7 @@ class JournalReader {
   }
 
   async read(after: string | null, limit: number): Promise<JournalPage> {
-    const places = readCursor(after);
+    const places = parseCursor(after);
     const ahead = this.#takeAhead(after);
     const feeds = ahead ?? this.#feedsAfter(places);
     const entries: PlacedEntry<JournalRecord>[] = [];
@@ -203,31 +203,31 @@ class JournalReader {
     }
     const nothing = entries.length + others.length === 0;
     const given = feeds.map((feed, index) => feed.given ?? places[index] ?? null);
-    const cursor = nothing ? after : writeCursor(given);
+    const cursor = nothing ? after : formatCursor(given);
     // A reader who starts with the oldest kept entry misses nothing.
     const pushedOut = after === null ? null : await this.#gapAfter(places);
     // An entry that was read ahead may be part of the gap by now, and would be reported twice.
     if (ahead !== null && pushedOut !== null) return this.read(after, limit);
     this.#keepAhead(cursor, feeds);
     const lost = others.filter((entry) => entry.kind === 'lost');
-    return { entries, cursor, gap: joinLostVerdicts(lost, pushedOut), ...collectUnreadable(others) };
+    return { entries, cursor, gap: addLostVerdictsToGap(lost, pushedOut), ...collectUnreadable(others) };
   }
 
-  #takeAhead(after: string | null): readonly Feed[] | null {
+  #takeAhead(after: string | null): readonly PartitionRows[] | null {
     const feeds = after === null ? undefined : this.#ahead.get(after);
     if (after === null || feeds === undefined) return null;
     this.#ahead.delete(after);
     return feeds.map((feed) => ({ ...feed, ended: false }));
   }
 
-  #keepAhead(cursor: string | null, feeds: readonly Feed[]): void {
+  #keepAhead(cursor: string | null, feeds: readonly PartitionRows[]): void {
     if (cursor === null) return;
     this.#ahead.set(cursor, feeds);
     const [oldest] = this.#ahead.keys();
     if (this.#ahead.size > READERS_MAX && oldest !== undefined) this.#ahead.delete(oldest);
   }
 
-  #feedsAfter(places: readonly (JournalPlace | null)[]): readonly Feed[] {
+  #feedsAfter(places: readonly (JournalPlace | null)[]): readonly PartitionRows[] {
     return redis.PARTITIONS.map((partition, index) => {
       const place = places[index] ?? null;
       return { partition, fetched: place, given: place, rows: [], ended: false };
@@ -246,7 +246,7 @@ class JournalReader {
     return losses.filter((loss) => loss !== null).reduce(joinGaps, null);
   }
 
-  async #fill(feeds: readonly Feed[], batch: number): Promise<void> {
+  async #fill(feeds: readonly PartitionRows[], batch: number): Promise<void> {
     const hungry = feeds.filter(({ rows, ended }) => rows.length === 0 && !ended);
     // Redis answers everything that one connection sent before it reads from the others.
     const together = Math.max(1, Math.floor(BATCH_ENTRIES_MAX / batch));
@@ -254,7 +254,7 @@ class JournalReader {
       await Promise.all(hungry.slice(start, start + together).map((feed) => this.#fillOne(feed, batch)));
   }
 
-  async #fillOne(feed: Feed, batch: number): Promise<void> {
+  async #fillOne(feed: PartitionRows, batch: number): Promise<void> {
     const key = redis.journalKey(feed.partition);
     const from = feed.fetched === null ? '-' : `(${feed.fetched.ms}-${feed.fetched.seq}`;
     const reply = await this.#door.runOn(key)(() =>
@@ -277,7 +277,7 @@ class JournalReader {
     const named = parsed.flatMap(({ one: { clientHash }, entry }) =>
       isReference(entry) ? [{ clientHash, seq: entry.seq }] : [],
     );
-    const decisions = (await this.#decisions.each(named)).values();
+    const decisions = (await this.#decisions.readEach(named)).values();
     return Promise.all(
       parsed.map(async ({ one, entry }): Promise<ReadRow> => {
         const { place } = one;
@@ -313,7 +313,7 @@ function computeBatch(limit: number): number {
  * Takes rows by age, until no more are wanted or the next row is unknown. The next row is unknown if a partition has
  * to be read further first.
  */
-function* takeOldestOf(feeds: readonly Feed[], isMoreWanted: () => boolean): Generator<ReadRow> {
+function* takeOldestOf(feeds: readonly PartitionRows[], isMoreWanted: () => boolean): Generator<ReadRow> {
   while (isMoreWanted()) {
     const row = takeOldest(feeds);
     if (row === null) return;
@@ -325,8 +325,8 @@ function* takeOldestOf(feeds: readonly Feed[], isMoreWanted: () => boolean): Gen
  * Takes the oldest row of all partitions. Returns null if there is none, or if a partition has to be read further
  * first.
  */
-function takeOldest(feeds: readonly Feed[]): ReadRow | null {
-  let oldest: Feed | null = null;
+function takeOldest(feeds: readonly PartitionRows[]): ReadRow | null {
+  let oldest: PartitionRows | null = null;
   let oldestPlace: JournalPlace | null = null;
   for (const feed of feeds) {
     const place = feed.rows[0]?.place;

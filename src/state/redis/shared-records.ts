@@ -21,13 +21,13 @@ import {
   formatLastBatchField,
   NO_TEXT_STAMP,
   type Registers,
-  readTallyCounts,
   type Tallies,
+  toTallyCounts,
 } from '#state/store.ts';
 import type { RunCall } from '#state/store-errors.ts';
 import { compareAndSet, computeStamp } from './compare-and-set.ts';
 import type { RedisAccess, RedisCommands, RedisConnection } from './connection/connection.ts';
-import { callChecked, isTextOrNull, requireItems, requireWholeNumber } from './connection/reply.ts';
+import { callChecked, isTextOrNull, requireArray, requireWholeNumber } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 const documentNames = new RedisScript('document-names-1.lua');
@@ -75,7 +75,7 @@ function createNamesIndex(connection: RedisConnection): DocumentIndex {
     remove: async (collection, name) => {
       await connection.commands.zRem(redis.documentNamesKey(collection), name);
     },
-    names: (collection) => run(collection, '', (what, names) => requireItems(what, names).map(String)),
+    names: (collection) => run(collection, '', (what, names) => requireArray(what, names).map(String)),
   };
 }
 
@@ -87,11 +87,11 @@ export function createRedisRegisters(door: RedisAccess, versions: FollowedVersio
         callChecked('GET', commands.get(redis.registerKey(name)), isTextOrNull),
       ),
     compareAndSet: async (name, expected, next) => {
-      const written = await setRegister(door, name, expected, next);
-      if (written) await versions.changed(name);
+      const written = await compareAndSetRegister(door, name, expected, next);
+      if (written) await versions.writeNewVersion(name);
       return written;
     },
-    version: async (name) => (await versions.current(name)).version,
+    version: async (name) => (await versions.readCurrent(name)).version,
   };
 }
 
@@ -99,7 +99,7 @@ export function createRedisRegisters(door: RedisAccess, versions: FollowedVersio
  * Writes a register if it still holds `expected`, and returns false otherwise. It does not write a new version, so
  * nodes that follow the register do not notice the change.
  */
-export function setRegister(
+export function compareAndSetRegister(
   door: RedisAccess,
   name: string,
   expected: string | null,
@@ -137,7 +137,7 @@ export function createRedisTallies(door: RedisAccess): Tallies {
     read: (tally) => {
       const key = redis.tallyKey(tally);
       const fields = () => callChecked('HGETALL', commands.hGetAll(key), isJsonObject);
-      return runOn(key)(async () => readTallyCounts(Object.entries(await fields())));
+      return runOn(key)(async () => toTallyCounts(Object.entries(await fields())));
     },
   };
 }
@@ -165,7 +165,7 @@ export function createRedisRateBuckets(door: Pick<RedisAccess, 'connection' | 'r
         door,
         [redis.rateKey(bucket)],
         args,
-        (what, reply) => requireItems(what, reply).map((item) => requireWholeNumber(what, item)),
+        (what, reply) => requireArray(what, reply).map((item) => requireWholeNumber(what, item)),
       );
       leased = more;
       if (delayMs === 0) return ADMITTED_AT_ONCE;

@@ -4,23 +4,23 @@ import {
   CLIENTS_ON_DEVICE_MAX,
   type DeviceKind,
   groupCountsByName,
-  NO_QUESTION,
+  NO_SHARING_QUESTION,
   type SharingCounts,
   type SharingQuestion,
 } from '#decision/facts/fact.ts';
 import {
   combineMarkBits,
-  encodeMarks,
+  encodeSightingMarks,
   SIGHTING_MARKS,
   type SightingMark,
 } from '#decision/payer/sighting-marks.ts';
-import { findStepRange } from '#decision/payer/verdict-steps.ts';
+import { getStepRange } from '#decision/payer/verdict-steps.ts';
 import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
-import type { SightingsAsk, Store } from '#state/store.ts';
-import { filterNotesByKind } from './clients.ts';
+import type { SightingsQuery, Store } from '#state/store.ts';
+import { listNoteNamesOfKind } from './clients.ts';
 import type { RedisAccess } from './connection/connection.ts';
-import { BadReply, requireItems, requireWholeNumber } from './connection/reply.ts';
+import { BadReply, requireArray, requireWholeNumber } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 export const sightingsScript = new RedisScript('sightings.lua', {
@@ -42,17 +42,17 @@ interface Place {
  * own command, because the keys lie on different servers.
  */
 export function createRedisSightings(door: RedisAccess): Store['sightings'] {
-  const count = async (ask: SightingsAsk, places: readonly Place[]): Promise<readonly number[]> => {
+  const count = async (ask: SightingsQuery, places: readonly Place[]): Promise<readonly number[]> => {
     const [first] = places;
     if (first === undefined) return [];
     const keys = [first.key, ...places.slice(1).map(({ key }) => key)] as const;
     const recording = ask.record ? (ask.isRepeated === true ? '2' : '1') : '0';
     const name = redis.deviceMember(ask.client.hash);
-    const own = LETTERS_OF_BITS[encodeMarks(ask.marks)] ?? '';
+    const own = LETTERS_OF_BITS[encodeSightingMarks(ask.marks)] ?? '';
     const ofPlaces = places.flatMap((place) => createPlaceArgs(place, ask.at));
     const args = [formatMoment(ask.at), recording, name, own, ...ofPlaces];
     return sightingsScript.on(door, [...keys], args, (what, reply) => {
-      const counts = requireItems(what, reply);
+      const counts = requireArray(what, reply);
       const asked = places.reduce((sum, place) => sum + computeCountsInReply(place), 0);
       if (counts.length !== asked) throw new BadReply(what, counts);
       return counts.map((count) => requireWholeNumber(what, count));
@@ -75,17 +75,17 @@ export function createRedisSightings(door: RedisAccess): Store['sightings'] {
   };
 }
 
-function createDevicePlace(ask: SightingsAsk, kind: DeviceKind): Place | null {
+function createDevicePlace(ask: SightingsQuery, kind: DeviceKind): Place | null {
   const { client, sharing } = ask;
   const id = ask[kind];
   if (id === null) return null;
   return { key: redis.deviceKey(kind, client.platform, id), question: sharing[kind] };
 }
 
-function createAttributePlace({ client }: SightingsAsk, { name, value, windowsMs }: AskedAttribute): Place {
+function createAttributePlace({ client }: SightingsQuery, { name, value, windowsMs }: AskedAttribute): Place {
   return {
-    key: redis.attributeKey(client.platform, redis.attributeId(name, value)),
-    question: { ...NO_QUESTION, windowsMs },
+    key: redis.attributeKey(client.platform, redis.attributeValueId(name, value)),
+    question: { ...NO_SHARING_QUESTION, windowsMs },
     isUnmarked: true,
   };
 }
@@ -113,7 +113,7 @@ function createPlaceArgs({ question, isUnmarked }: Place, at: number): readonly 
   const firstMoments = windowsMs.map((windowMs) => formatMoment(at - windowMs + 1));
   const args = [formatMarkLetters(marks), notes.verdicts ? `${noted}v` : noted, String(windowsMs.length)];
   if (!notes.verdicts) return [...args, ...firstMoments];
-  const steps = verdictWindowsMs.map((windowMs) => findStepRange(windowMs, at));
+  const steps = verdictWindowsMs.map((windowMs) => getStepRange(windowMs, at));
   const ofSteps = steps.flatMap(({ ring, first }) => [ring + 1, Math.max(0, first)]);
   return [...args, ...firstMoments, String(steps.length), ...ofSteps.map(String)];
 }
@@ -129,7 +129,7 @@ function computeCountsInReply({ question: { windowsMs, marks, verdictWindowsMs, 
 }
 
 function groupByWindow(place: Place | null, counts: readonly number[]): ReadonlyMap<number, SharingCounts> {
-  const { windowsMs, marks, verdictWindowsMs } = place?.question ?? NO_QUESTION;
+  const { windowsMs, marks, verdictWindowsMs } = place?.question ?? NO_SHARING_QUESTION;
   const inOrder = SIGHTING_MARKS.filter((mark) => marks.includes(mark));
   const each = 1 + inOrder.length;
   const verdicts = counts.slice(windowsMs.length * each);
@@ -169,13 +169,13 @@ function groupByAttribute(
 }
 
 /** Notes a payment on the devices that the client's notes name. No verdict waits for the note. */
-export function createRedisPayments(door: RedisAccess): Store['notePayment'] {
+export function createRedisPaymentNotes(door: RedisAccess): Store['notePayment'] {
   const { commands } = door.connection;
   return async ({ client: { platform, hash }, since, isUnpaid }) => {
     const notes = redis.notesKey(hash);
     const names = await door.runOn(notes)(() => commands.hKeys(notes));
     const devices = (['fingerprint', 'ip'] as const).flatMap((kind) =>
-      filterNotesByKind(names, kind).map((id) => redis.deviceKey(kind, platform, id)),
+      listNoteNamesOfKind(names, kind).map((id) => redis.deviceKey(kind, platform, id)),
     );
     const args = [redis.deviceMember(hash), String(Math.max(0, since)), isUnpaid ? '1' : '0'];
     await Promise.all(

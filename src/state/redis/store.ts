@@ -11,32 +11,37 @@ import {
   registerKey,
 } from '#state/keys.ts';
 import type { ExpectedInstallation } from '#state/known-installation.ts';
-import { createAuditRows, createListLog } from '#state/record-log.ts';
+import { createAuditRows, createListLog } from '#state/numbered-log.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import type { RunCall } from '#state/store-errors.ts';
 import { createRedisClients } from './clients.ts';
 import { connectRedis, type RedisAccess, type RedisConnection } from './connection/connection.ts';
-import { computeCallLimitMs, computeTokenLimitMs, NodeCalls, RoundTrips } from './connection/node-calls.ts';
 import { callChecked, isTextOrNull } from './connection/reply.ts';
+import {
+  computeCallLimitMs,
+  computeTokenLimitMs,
+  RoundTrips,
+  ServerCalls,
+} from './connection/server-calls.ts';
 import { parseRedisUrl, type RedisSecurity } from './connection/url.ts';
 import { RedisDecisions } from './decisions.ts';
 import { ClientErasure } from './erasure.ts';
 import { RedisHealth } from './health.ts';
 import { InstallationCheck } from './installation.ts';
 import { createRedisJournal } from './journal.ts';
-import { NodeClocks } from './node-clocks.ts';
-import { createNumberedLog } from './record-log.ts';
+import { createNumberedLog } from './numbered-log.ts';
+import { ServerClocks } from './server-clocks.ts';
 import {
+  compareAndSetRegister,
   createRedisDocuments,
   createRedisRateBuckets,
   createRedisRegisters,
   createRedisTallies,
   createRedisVersions,
-  setRegister,
 } from './shared-records.ts';
-import { createRedisPayments, createRedisSightings } from './sightings.ts';
-import { createRedisRawTexts } from './stored-texts.ts';
+import { createRedisPaymentNotes, createRedisSightings } from './sightings.ts';
+import { createRedisStoredTexts } from './stored-texts.ts';
 
 /** The options of a Redis store. */
 export interface RedisStoreOptions {
@@ -82,11 +87,11 @@ async function openStoreOn(connection: RedisConnection, options: RedisStoreOptio
   const { commands, name } = connection;
   const roundTrips = new RoundTrips();
   const limitMs = (ms: number) => Math.max(commandTimeoutMs, computeCallLimitMs(ms));
-  const anyCalls = new NodeCalls(connection, roundTrips, limitMs);
+  const anyCalls = new ServerCalls(connection, roundTrips, limitMs);
   const installation = createInstallation({ connection, commands, runOn: anyCalls.on });
-  const calls = new NodeCalls(connection, roundTrips, limitMs, installation.refusal);
-  const tokenCalls = new NodeCalls(connection, roundTrips, computeTokenLimitMs, installation.refusal);
-  const clocks = new NodeClocks(connection, clock);
+  const calls = new ServerCalls(connection, roundTrips, limitMs, installation.refusal);
+  const tokenCalls = new ServerCalls(connection, roundTrips, computeTokenLimitMs, installation.refusal);
+  const clocks = new ServerClocks(connection, clock);
   const door: RedisAccess = { connection, commands, runOn: calls.on };
   const decisions = new RedisDecisions(door);
   const erasure = new ClientErasure(door, decisions);
@@ -108,16 +113,16 @@ async function openStoreOn(connection: RedisConnection, options: RedisStoreOptio
     ...records,
     ...load,
     ...createRedisJournal(door, decisions),
-    texts: createRedisRawTexts(connection, calls, erasure, versions),
+    texts: createRedisStoredTexts(connection, calls, erasure, versions),
     rateBuckets: createRedisRateBuckets({ connection, runOn: tokenCalls.on }),
     sightings: createRedisSightings(door),
-    notePayment: createRedisPayments(door),
+    notePayment: createRedisPaymentNotes(door),
     claimIdempotencyKey: createRedisClaims(door),
-    decision: (decisionId) => decisions.named(decisionId),
-    decisionsOfOrder: (platform, orderRef) => decisions.ofOrder(platform, orderRef),
+    decision: (decisionId) => decisions.findById(decisionId),
+    decisionsOfOrder: (platform, orderRef) => decisions.listOfOrder(platform, orderRef),
     decisionsOfClient: async (client, limit, beforeSeq = Number.MAX_SAFE_INTEGER) => {
       const { state } = await load.load(client);
-      return decisions.ofClient(client.hash, Math.min(state.seq, beforeSeq - 1), limit);
+      return decisions.listOfClient(client.hash, Math.min(state.seq, beforeSeq - 1), limit);
     },
     erase: (client) => erasure.erase(client),
     tracesOfErased: async () => null,
@@ -135,10 +140,13 @@ function createInstallation(door: RedisAccess): InstallationCheck {
     door.runOn(registerKey(name))(() =>
       callChecked('GET', door.commands.get(registerKey(name)), isTextOrNull),
     );
-  return new InstallationCheck(door, { read, compareAndSet: (...change) => setRegister(door, ...change) });
+  return new InstallationCheck(door, {
+    read,
+    compareAndSet: (...change) => compareAndSetRegister(door, ...change),
+  });
 }
 
-function createSharedRecords(door: RedisAccess, anyCalls: NodeCalls, installation: InstallationCheck) {
+function createSharedRecords(door: RedisAccess, anyCalls: ServerCalls, installation: InstallationCheck) {
   const { commands, runOn } = door;
   const onDocuments: RunCall = (call) => runOn(DOCUMENTS_TAG)(call);
   const table = createRedisVersions(commands, onDocuments);

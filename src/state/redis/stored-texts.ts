@@ -2,7 +2,7 @@ import type { FollowedVersions } from '#state/documents.ts';
 import { documentPrefix, registerKey, stateKey } from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import {
-  getFollowedName,
+  getCollectionOrRegister,
   type StatesPage,
   type StoredText,
   type StoredTexts,
@@ -11,16 +11,16 @@ import {
 } from '#state/store.ts';
 import { compareAndSet, computeStamp, readStamped } from './compare-and-set.ts';
 import type { RedisConnection } from './connection/connection.ts';
-import type { NodeCalls } from './connection/node-calls.ts';
+import type { ServerCalls } from './connection/server-calls.ts';
 import type { ClientErasure } from './erasure.ts';
 
 /** The most keys that one step looks at. That takes well under a millisecond, during which no request is served. */
 const SCAN_KEYS = 500;
 
 /** Reads and replaces the texts of states, documents and registers on every server. */
-export function createRedisRawTexts(
+export function createRedisStoredTexts(
   connection: RedisConnection,
-  calls: NodeCalls,
+  calls: ServerCalls,
   erasure: ClientErasure,
   versions: FollowedVersions,
 ): StoredTexts {
@@ -43,13 +43,13 @@ export function createRedisRawTexts(
     replace: async (place, stamp, next) => {
       const keptMs = place.kind === 'client' ? RETENTION.stateMs : undefined;
       const replaced = await compareAndSet(door, keyOf(place), stamp, next, keptMs);
-      if (replaced) await versions.changed(getFollowedName(place));
+      if (replaced) await versions.writeNewVersion(getCollectionOrRegister(place));
       return replaced;
     },
     states: (from) => readStatesPage(connection, calls, from),
     replaceState: (clientHash, text, next) =>
       compareAndSet(door, stateKey(clientHash), computeStamp(text), next),
-    newestDecision: (clientHash) => erasure.newestDecision(clientHash),
+    findNewestDecisionNumber: (clientHash) => erasure.findNewestDecisionNumber(clientHash),
   };
 }
 
@@ -59,16 +59,16 @@ export function createRedisRawTexts(
  */
 async function readStatesPage(
   connection: RedisConnection,
-  calls: NodeCalls,
+  calls: ServerCalls,
   from: string | null,
 ): Promise<StatesPage> {
-  const nodes = connection.nodes();
+  const nodes = connection.servers();
   const [cursor = '0', started] = from?.split(' ') ?? [];
   const place = started === undefined ? 0 : nodes.indexOf(started);
   const node = nodes[place];
   // The server is gone, and its clients are on other servers, so the pass ends here.
   if (node === undefined) return { states: [], next: null };
-  const page = await calls.onNode(node)(() => connection.scanOn(node, cursor, SCAN_KEYS, 's:*'));
+  const page = await calls.onServer(node)(() => connection.scanOn(node, cursor, SCAN_KEYS, 's:*'));
   const states = await Promise.all(
     page.keys.map(async (key) => {
       const found = parseTextPlace(key);
@@ -82,13 +82,13 @@ async function readStatesPage(
   return { states: states.flat(), next };
 }
 
-async function* readAllTexts(connection: RedisConnection, calls: NodeCalls): AsyncGenerator<StoredText> {
+async function* readAllTexts(connection: RedisConnection, calls: ServerCalls): AsyncGenerator<StoredText> {
   const { commands } = connection;
-  for (const node of connection.nodes()) {
+  for (const node of connection.servers()) {
     let cursor = '0';
     do {
       const from: string = cursor;
-      const page = await calls.onNode(node)(() => connection.scanOn(node, from, SCAN_KEYS));
+      const page = await calls.onServer(node)(() => connection.scanOn(node, from, SCAN_KEYS));
       cursor = page.cursor;
       for (const key of page.keys) {
         const place = parseTextPlace(key);

@@ -29,7 +29,11 @@ export function createRelease(ruleVersion: string, files: RuleFiles, releasedAt:
 }
 
 /** Lists every difference between a release and the present files. */
-export function checkRelease(releaseText: string, folder: string, files: RuleFiles): readonly RuleProblem[] {
+export function listReleaseDifferences(
+  releaseText: string,
+  folder: string,
+  files: RuleFiles,
+): readonly RuleProblem[] {
   if (isRuleVersion(folder) && hasDraftName(folder))
     return [createProblem('release.json', explainDraftNeverReleased(folder))];
   const release: unknown = parseJsonObject(releaseText);

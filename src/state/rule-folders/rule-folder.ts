@@ -3,7 +3,7 @@ import { basename, dirname, join, sep } from 'node:path';
 import { listComparisons } from '#decision/rules/condition.ts';
 import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
 import { RuleEngine } from '#decision/rules/evaluate/engine.ts';
-import { RULE_FILES, RULE_SET_FILES_MAX, type RuleFiles } from '#decision/rules/parse/parse.ts';
+import { RULE_FILE_NAMES, RULE_SET_FILES_MAX, type RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { RuleProblem } from '#decision/rules/problem.ts';
 import {
   groupRulesByFile,
@@ -12,7 +12,7 @@ import {
   type ParsedRules,
 } from '#decision/rules/rule-set.ts';
 import { computeDigest, type LoadResult, readRules } from '#decision/rules/text/draft-text.ts';
-import { checkRelease } from './release.ts';
+import { listReleaseDifferences } from './release.ts';
 import { explainSystemError, RELEASE_FILE, requireErrorCode } from './rules-dir.ts';
 
 /** The content of a folder: sound rules that are not compiled yet, or all their problems. */
@@ -55,7 +55,7 @@ function readFolder(folder: string): ReadResult {
   if (files === null || problems.length > 0) return { ok: false, problems };
   const version = basename(folder);
   const release = readText(folder, RELEASE_FILE, problems);
-  if (release !== null) problems.push(...checkRelease(release, version, files));
+  if (release !== null) problems.push(...listReleaseDifferences(release, version, files));
   const result = readRules(version, files);
   if (!result.ok) return { ok: false, problems: [...problems, ...result.problems] };
   if (problems.length > 0) return { ok: false, problems };
@@ -74,7 +74,7 @@ export function listMisnamedFolders(rulesDir: string): readonly string[] {
   return readdirSync(rulesDir, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !isRuleVersion(entry.name))
     .map((entry) => entry.name)
-    .filter((name) => RULE_FILES.some((file) => existsSync(join(rulesDir, name, file))))
+    .filter((name) => RULE_FILE_NAMES.some((file) => existsSync(join(rulesDir, name, file))))
     .toSorted();
 }
 

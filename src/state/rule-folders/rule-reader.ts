@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { BackgroundWork, LimitExceeded } from '#base/work/background-work.ts';
 import { bindFactToAttribute } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { setWindowDomain } from '#decision/facts/fact.ts';
+import { applyWindowDomain } from '#decision/facts/fact.ts';
 import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
 import type { ParsedRules, RuleVersion } from '#decision/rules/rule-set.ts';
 import type { LoadResult } from '#decision/rules/text/draft-text.ts';
@@ -29,7 +29,7 @@ const THREAD = new URL('./reader-thread.ts', import.meta.url);
  * behind a draft on the disk. The reader refuses a rule set that takes too much work. Only sound rules come back from
  * the thread, as plain data, and are compiled here.
  */
-export class ThreadedReader implements RuleReader {
+export class ThreadedRuleReader implements RuleReader {
   readonly #rulesDir: string;
   readonly #thread = new BackgroundWork<ReaderJobs>(THREAD, LIMITS);
 
@@ -68,7 +68,7 @@ function restoreFacts(rules: ParsedRules): ParsedRules {
     const declared = rules.attributes.get(ref.attribute ?? '');
     const fact = bindFactToAttribute(FACTS.get(ref.name), declared);
     if (fact === undefined) throw new Error(`there is no fact ${ref.name}`);
-    Object.assign(ref, { fact: setWindowDomain(fact, ref.windowMs) });
+    Object.assign(ref, { fact: applyWindowDomain(fact, ref.windowMs) });
   }
   return rules;
 }

@@ -8,8 +8,8 @@ import { encodeJournalRecord } from '#state/journal.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Commit, Store } from '#state/store.ts';
 import {
+  decodeClientFromStore,
   type RecordReader,
-  readClientLoad,
   type StoredRecord,
   toStoredAnswer,
   toTextOrNull,
@@ -65,7 +65,7 @@ export function createSqliteClients(
   const storedShapes = new Set<string>();
   const answer = async ({ platform, hash }: ClientKey, idempotencyKey: string, now: number) => {
     const row = sql.answer.get(platform, idempotencyKey, now, hash);
-    return row === undefined ? null : toStoredAnswer(await reader.decision(toStoredRecord(row)));
+    return row === undefined ? null : toStoredAnswer(await reader.decodeRecord(toStoredRecord(row)));
   };
   return {
     load: (client, { orderRef, idempotencyKey } = {}) =>
@@ -81,7 +81,7 @@ export function createSqliteClients(
               : toTextOrNull(order.get(hash, toShortHash(orderRef), now)?.['outcome']),
           answer: idempotencyKey === undefined ? null : await answer(client, idempotencyKey, now),
         };
-        return readClientLoad(parts, now);
+        return decodeClientFromStore(parts, now);
       }),
     commit: async (change) => {
       const status = await write(() => commitChange(sql, journal, change, storedShapes, clock()));

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { getIndexPartition } from './journal-table.ts';
-import { toClientIndexKey, toOrderIndexKey } from './newest-entries.ts';
 import { getDbPath } from './open-file.ts';
+import { toClientIndexKey, toOrderIndexKey } from './unindexed-entries.ts';
 
 /**
  * Finds the first fault of the file under a DATA_DIR. Returns null if there is none. SQLite checks the pages of the

@@ -25,13 +25,13 @@ export class FileWatch {
     this.#opened = [path, `${path}-wal`].map((one) => [one, readFileIdentity(one)] as const);
   }
 
-  /** Why nothing may be read or written, as the last call of `look` found. Null if the files are at their paths. */
+  /** Why nothing may be read or written, as the last call of `check` found. Null if the files are at their paths. */
   get refusal(): StoreUnavailable | null {
     return this.#refusal;
   }
 
   /** Looks at the paths, which takes some microseconds. Returns the new value of `refusal`. */
-  look(): StoreUnavailable | null {
+  check(): StoreUnavailable | null {
     const isInPlace = this.#opened.every(([path, identity]) => readFileIdentity(path) === identity);
     if (isInPlace) this.#refusal = null;
     else

@@ -80,7 +80,7 @@ interface Committed extends Pick<Pending, 'reject'> {
 export class GroupCommit {
   readonly #db: DatabaseSync;
   readonly #log: Pick<LogSync, 'sync'>;
-  readonly #place: Pick<FileWatch, 'look'>;
+  readonly #place: Pick<FileWatch, 'check'>;
   readonly #onCommit: () => void;
   #pending: Pending[] = [];
   #scheduled = false;
@@ -98,7 +98,7 @@ export class GroupCommit {
   constructor(
     db: DatabaseSync,
     log: Pick<LogSync, 'sync'>,
-    place: Pick<FileWatch, 'look'>,
+    place: Pick<FileWatch, 'check'>,
     onCommit: () => void,
     onLost: (error: StoreUnavailable) => void,
     patience = PATIENCE_OF_CALLERS,
@@ -156,7 +156,7 @@ export class GroupCommit {
     try {
       this.#db.exec('BEGIN IMMEDIATE');
     } catch (error) {
-      if (isBusy(error)) this.#waitForTurn(batch, error);
+      if (isBusyError(error)) this.#waitForTurn(batch, error);
       else rejectAll(batch, error);
       return;
     }
@@ -214,7 +214,7 @@ export class GroupCommit {
       this.#lose(error, written);
       return;
     }
-    const refusal = this.#lost ?? this.#place.look();
+    const refusal = this.#lost ?? this.#place.check();
     if (refusal !== null) rejectAll(written, refusal);
     else for (const { acknowledge } of written) acknowledge();
   }
@@ -266,7 +266,7 @@ function isFaultOfOneWrite(error: unknown): boolean {
 }
 
 /** Whether another process holds the lock of the file now. */
-export function isBusy(error: unknown): boolean {
+export function isBusyError(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === BUSY;
 }
 

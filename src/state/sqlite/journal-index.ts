@@ -1,6 +1,6 @@
 import type { JournalTable } from './journal-table.ts';
-import type { IndexedEntry, NewestEntries } from './newest-entries.ts';
 import type { SqliteFile } from './open-file.ts';
+import type { IndexedEntry, UnindexedEntries } from './unindexed-entries.ts';
 
 interface IndexingSizes {
   /**
@@ -28,7 +28,7 @@ interface Batch {
  */
 export class JournalIndexWriter {
   readonly #table: JournalTable;
-  readonly #newest: NewestEntries;
+  readonly #newest: UnindexedEntries;
   readonly #readPage: SqliteFile['readPage'];
   readonly #sizes: IndexingSizes;
   #batch: Batch | null = null;
@@ -36,7 +36,7 @@ export class JournalIndexWriter {
 
   constructor(table: JournalTable, readPage: SqliteFile['readPage'], sizes = SIZES) {
     this.#table = table;
-    this.#newest = table.newestEntries;
+    this.#newest = table.unindexedEntries;
     this.#readPage = readPage;
     this.#sizes = sizes;
   }

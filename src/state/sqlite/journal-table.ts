@@ -3,7 +3,7 @@ import type { Decision } from '#decision/decision.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { KeptAfterShipping } from '#state/store.ts';
-import { NewestEntries, toClientIndexKey, toOrderIndexKey } from './newest-entries.ts';
+import { toClientIndexKey, toOrderIndexKey, UnindexedEntries } from './unindexed-entries.ts';
 
 export type JournalRow = Readonly<Record<string, unknown>>;
 
@@ -44,7 +44,7 @@ function journalOrder(platform: PlatformName, orderRef: string): string {
  * Returns SQL that finds all entries of one payer or order. They come from the index, from known positions that are
  * not indexed yet, and from a search of the last entries.
  */
-export const findEntriesSql = (column: 'client' | 'order_name') => `
+export const createEntrySearchSql = (column: 'client' | 'order_name') => `
   WITH RECURSIVE partitions (partition) AS (
     SELECT max(partition) FROM journal_index
     UNION ALL SELECT partition - 1 FROM partitions WHERE partition > (SELECT min(partition) FROM journal_index)
@@ -66,13 +66,13 @@ const NEWEST = '(SELECT max(position) FROM journal)';
 export class JournalTable {
   readonly #sql: ReturnType<typeof prepareStatements>;
   /** The entries that the index does not have yet. */
-  readonly newestEntries: NewestEntries;
+  readonly unindexedEntries: UnindexedEntries;
   /** No decision up to this position is past its retention, as far as this process has looked. */
   #looked = 0;
 
   constructor(db: DatabaseSync) {
     this.#sql = prepareStatements(db);
-    this.newestEntries = new NewestEntries(db);
+    this.unindexedEntries = new UnindexedEntries(db);
   }
 
   /**
@@ -131,9 +131,9 @@ export class JournalTable {
     return this.#sql.decisionsOfOrder.all(...this.#places(toOrderIndexKey(order)), order, limit);
   }
 
-  /** Returns the parameters of a search, in the form that `findEntriesSql` takes. */
+  /** Returns the parameters of a search, in the form that `createEntrySearchSql` takes. */
   #places(key: number): readonly [key: number, positions: string, readThrough: number] {
-    const { positions, readThrough } = this.newestEntries.find(key);
+    const { positions, readThrough } = this.unindexedEntries.find(key);
     return [key, JSON.stringify(positions), readThrough];
   }
 
@@ -263,9 +263,9 @@ function prepareStatements(db: DatabaseSync) {
     after: sql('SELECT position, at, seq FROM journal WHERE position > ? ORDER BY position LIMIT ?'),
     newest: sql('SELECT max(position) AS position FROM journal'),
     oldest: sql('SELECT min(position) AS position FROM journal'),
-    ofClient: sql(findEntriesSql('client')),
-    decisionsOfClient: sql(`${findEntriesSql('client')} AND seq < ?5 ORDER BY position DESC LIMIT ?6`),
-    decisionsOfOrder: sql(`${findEntriesSql('order_name')} ORDER BY position DESC LIMIT ?5`),
+    ofClient: sql(createEntrySearchSql('client')),
+    decisionsOfClient: sql(`${createEntrySearchSql('client')} AND seq < ?5 ORDER BY position DESC LIMIT ?6`),
+    decisionsOfOrder: sql(`${createEntrySearchSql('order_name')} ORDER BY position DESC LIMIT ?5`),
     progress: sql('SELECT forgotten, shipped, hot_ms, indexed, indexed_key FROM journal_progress'),
     putProgress: sql(
       'INSERT OR REPLACE INTO journal_progress (only, forgotten, shipped, hot_ms, indexed, indexed_key) VALUES (1, ?, ?, ?, ?, ?)',

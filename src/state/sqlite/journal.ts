@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { searchThrottle } from '#base/work/step-throttle.ts';
 import { parseDecisionId } from '#decision/payer/client-key.ts';
 import {
+  addLostVerdictsToGap,
   collectUnreadable,
   decodeJournalRecord,
   type JournalGap,
-  joinLostVerdicts,
   NUMBER_CURSORS,
-  parseErasure,
+  parseErasureEntry,
   type ReadEntry,
   readOrExplain,
   toVerdictEntry,
@@ -43,14 +43,14 @@ export function createSqliteJournal(
         if (rows.length === 0 && position > table.newest()) throw new UnknownCursor();
         const last = rows.at(-1)?.['position'];
         // A reader that begins with the oldest kept entry misses nothing.
-        const pushedOut = after === null ? null : losses.after(position);
+        const pushedOut = after === null ? null : losses.findGapAfter(position);
         const all = await readWholeEntries(reader, rows);
         const lost = all.filter((entry) => entry.kind === 'lost');
         return {
           entries: all.filter((entry) => entry.kind !== 'lost' && entry.kind !== 'unreadable'),
           ...collectUnreadable(all),
           cursor: last === undefined ? after : String(last),
-          gap: joinLostVerdicts(lost, pushedOut),
+          gap: addLostVerdictsToGap(lost, pushedOut),
         };
       }),
     journalLength: () => read(() => table.length()),
@@ -71,14 +71,14 @@ export function createSqliteJournal(
       read(() =>
         losses
           .unshippedErasures()
-          .map(({ position, entry }) => ({ ...parseErasure(String(entry)), place: toPlace(position) })),
+          .map(({ position, entry }) => ({ ...parseErasureEntry(String(entry)), place: toPlace(position) })),
       ),
   };
 }
 
 /** Returns the position of a cursor. Returns 0 before the first entry. Throws UnknownCursor. */
 function parsePosition(cursor: string | null): number {
-  return NUMBER_CURSORS.read(cursor)[0]?.seq ?? 0;
+  return NUMBER_CURSORS.parse(cursor)[0]?.seq ?? 0;
 }
 
 function toPlace(position: unknown) {
@@ -98,7 +98,7 @@ async function readWholeEntries(
       await readOrExplain(stored, async (): Promise<ReadEntry> => {
         if (text === '') return { kind: 'lost', at: Number(row['at']) };
         if (row['seq'] !== null)
-          return { ...toVerdictEntry(await reader.decision(toStoredRecord(row))), place };
+          return { ...toVerdictEntry(await reader.decodeRecord(toStoredRecord(row))), place };
         const parsed = decodeJournalRecord(text);
         if ('seq' in parsed) throw new TypeError(`no journal entry is stored as ${text}`);
         return { ...parsed, place };
@@ -116,7 +116,7 @@ export class JournalLosses {
     this.#sql = prepareLossStatements(db);
   }
 
-  after(position: number): JournalGap | null {
+  findGapAfter(position: number): JournalGap | null {
     const row = this.#sql.loss.get(position);
     if (row === undefined) return null;
     return { entries: Number(row['entries']), from: Number(row['from_ms']), to: Number(row['to_ms']) };
@@ -170,14 +170,14 @@ export function createSqliteDecisions(
   reader: RecordReader,
 ): Pick<Store, 'decision' | 'decisionsOfOrder' | 'decisionsOfClient'> {
   const decisionsIn = (rows: readonly JournalRow[]) =>
-    searchThrottle.map(rows.map(toStoredRecord), (some) => reader.decisions(some));
+    searchThrottle.mapInSteps(rows.map(toStoredRecord), (some) => reader.decodeRecords(some));
   return {
     decision: async (decisionId) => {
       const parsed = parseDecisionId(decisionId);
       if (parsed === null) return null;
       return run(async () => {
         const [row] = table.decisionsOfClient(parsed.clientHash, parsed.seq + 1, 1);
-        const decision = row === undefined ? null : await reader.decision(toStoredRecord(row));
+        const decision = row === undefined ? null : await reader.decodeRecord(toStoredRecord(row));
         return decision?.decisionId === decisionId ? decision : null;
       });
     },

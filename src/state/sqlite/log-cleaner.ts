@@ -40,19 +40,19 @@ export class LogCleaner {
   }
 
   /** Erases in one transaction. Then waits for a limited time until the log no longer holds the erased data. */
-  async write(erase: () => void): Promise<void> {
+  async eraseAndEmptyLog(erase: () => void): Promise<void> {
     await this.#file.write(() => {
       erase();
       this.#note(randomUUID());
     });
-    await Promise.race([this.finish(), delay(WAIT_MS_MAX, undefined, { ref: false })]);
+    await Promise.race([this.emptyLog(), delay(WAIT_MS_MAX, undefined, { ref: false })]);
   }
 
   /**
    * Empties the log of everything that was erased so far, including what a process erased before it was killed. If
    * the disk refuses, the next start does this.
    */
-  async finish(): Promise<void> {
+  async emptyLog(): Promise<void> {
     const mark = this.#mark();
     if (mark === null) return;
     if (!(await this.#checkpoints.truncate()) || this.#isClosed) return;
@@ -61,7 +61,7 @@ export class LogCleaner {
   }
 
   /** Explains where data of erased payers still is. Returns null if it is nowhere. */
-  left(): Promise<string | null> {
+  explainRemains(): Promise<string | null> {
     return this.#file.read(() => (this.#mark() === null ? null : LEFT));
   }
 

@@ -5,9 +5,9 @@ import { makeOwnFolder } from '#base/files/folders.ts';
 import { SALT_REGISTER } from '#state/client-salt.ts';
 import { INSTALLATION_REGISTER, type KnownInstallation } from '#state/known-installation.ts';
 import { type RunCall, StoreLate, StoreUnavailable, UnknownCursor } from '#state/store-errors.ts';
-import { explainFailure } from '#state/store-health.ts';
+import { explainStoreFailure } from '#state/store-health.ts';
 import type { FileWatch } from './file-watch.ts';
-import { type GroupCommit, isBusy } from './group-commit.ts';
+import { type GroupCommit, isBusyError } from './group-commit.ts';
 
 /** How long the start waits for another process that changes the tables. */
 const OPEN_TIMEOUT_MS = 2000;
@@ -62,7 +62,7 @@ export function openSqliteFile(path: string, folder: string, begun: KnownInstall
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     return db;
   } catch (cause) {
-    if (isBusy(cause))
+    if (isBusyError(cause))
       throw new StoreLate(
         `the SQLite file ${path} cannot be used yet: another process keeps it locked for more than ${OPEN_TIMEOUT_MS} ms`,
         { cause },
@@ -205,7 +205,7 @@ export interface SqliteFile {
  * Creates the functions that read and write an open file. They refuse every call after the disk refused written data,
  * and while the file at the path is missing or another one.
  */
-export function createSqliteFile(
+export function createSqliteFileAccess(
   db: DatabaseSync,
   writes: GroupCommit,
   place: FileWatch,
@@ -213,7 +213,7 @@ export function createSqliteFile(
 ): SqliteFile {
   const run: RunCall = (call) => {
     // A file that is back at its path is used again at once.
-    const refusal = writes.lost ?? (place.refusal === null ? null : place.look());
+    const refusal = writes.lost ?? (place.refusal === null ? null : place.check());
     return refusal === null ? sqliteCall(call) : Promise.reject(refusal);
   };
   return {
@@ -255,6 +255,6 @@ const sqliteCall: RunCall = async (call) => {
     return await call();
   } catch (error) {
     if (error instanceof StoreUnavailable || error instanceof UnknownCursor) throw error;
-    throw new StoreUnavailable(`SQLite could not answer: ${explainFailure(error)}`, { cause: error });
+    throw new StoreUnavailable(`SQLite could not answer: ${explainStoreFailure(error)}`, { cause: error });
   }
 };

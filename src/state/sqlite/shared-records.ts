@@ -13,8 +13,8 @@ import {
   formatLastBatchField,
   NO_TEXT_STAMP,
   type Registers,
-  readTallyCounts,
   type Tallies,
+  toTallyCounts,
 } from '#state/store.ts';
 import { toTextOrNull } from '#state/stored-parts.ts';
 import { computeStamp, createTextTable } from './compare-and-set.ts';
@@ -102,10 +102,10 @@ export function createSqliteRegisters(file: SqliteFile, versions: FollowedVersio
     compareAndSet: async (name, expected, next) => {
       const stamp = expected === null ? NO_TEXT_STAMP : computeStamp(expected);
       const written = await registers.compareAndSet(name, stamp, next);
-      if (written) await versions.changed(name);
+      if (written) await versions.writeNewVersion(name);
       return written;
     },
-    version: async (name) => (await versions.current(name)).version,
+    version: async (name) => (await versions.readCurrent(name)).version,
   };
 }
 
@@ -130,6 +130,6 @@ export function createSqliteTallies({ db, clock, read, write }: SqliteFile): Tal
         keep.run(end, tally, end);
       }),
     read: (tally) =>
-      read(() => readTallyCounts(all.all(tally).map(({ field, count }) => [String(field), count] as const))),
+      read(() => toTallyCounts(all.all(tally).map(({ field, count }) => [String(field), count] as const))),
   };
 }

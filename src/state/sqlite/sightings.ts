@@ -1,24 +1,24 @@
 import type { DatabaseSync } from 'node:sqlite';
 import {
   type AskedAttribute,
+  addClientMarks,
   boundDeviceVerdicts,
   CLIENTS_ON_DEVICE_MAX,
-  countClientWithMarks,
   type DeviceKind,
   groupCountsByName,
   type SharingCounts,
 } from '#decision/facts/fact.ts';
-import { addPaymentMark, encodeMarks } from '#decision/payer/sighting-marks.ts';
+import { addPaymentMark, encodeSightingMarks } from '#decision/payer/sighting-marks.ts';
 import {
-  findFirstImpossibleStep,
-  findStepRange,
+  getFirstImpossibleStep,
   getStepNumber,
+  getStepRange,
   VERDICT_STEPS,
   VERDICTS_OF_STEP_MAX,
 } from '#decision/payer/verdict-steps.ts';
 import { UNSETTLED_MS } from '#state/clock-jumps.ts';
 import { RETENTION } from '#state/retention.ts';
-import type { SightingsAsk, Store } from '#state/store.ts';
+import type { SightingsQuery, Store } from '#state/store.ts';
 import type { SqliteFile } from './open-file.ts';
 
 type Statements = ReturnType<typeof prepareStatements>;
@@ -32,7 +32,7 @@ export function createSqliteSightings({
   writeUnsynced,
 }: SqliteFile): Pick<Store, 'sightings' | 'notePayment'> {
   const sql = prepareStatements(db);
-  const count = (ask: SightingsAsk) => ({
+  const count = (ask: SightingsQuery) => ({
     fingerprint: countOn(sql, ask, 'fingerprint'),
     ip: countOn(sql, ask, 'ip'),
     ...(ask.attributes === undefined ? {} : { attributes: countWithValues(sql, ask, ask.attributes) }),
@@ -95,12 +95,12 @@ function prepareStatements(db: DatabaseSync) {
   };
 }
 
-function noteOn(sql: Statements, ask: SightingsAsk, kind: DeviceKind, nowMs: number): void {
+function noteOn(sql: Statements, ask: SightingsQuery, kind: DeviceKind, nowMs: number): void {
   const device = getDevice(ask, kind);
   if (device === null) return;
   const { notes } = ask.sharing[kind];
   const untilMs = nowMs + RETENTION.sightingMs;
-  const bits = encodeMarks(ask.marks);
+  const bits = encodeSightingMarks(ask.marks);
   if (notes.unpaidOrders) sql.putSighting.run(device, ask.client.hash, ask.at, untilMs, bits);
   else sql.putMarkedSighting.run(device, ask.client.hash, ask.at, untilMs, bits & 7);
   forgetOldestClients(sql, device);
@@ -112,14 +112,14 @@ function noteOn(sql: Statements, ask: SightingsAsk, kind: DeviceKind, nowMs: num
   }
 }
 
-function countOn(sql: Statements, ask: SightingsAsk, kind: DeviceKind): ReadonlyMap<number, SharingCounts> {
+function countOn(sql: Statements, ask: SightingsQuery, kind: DeviceKind): ReadonlyMap<number, SharingCounts> {
   const device = getDevice(ask, kind);
   if (device === null) return new Map();
   const { windowsMs, marks, verdictWindowsMs } = ask.sharing[kind];
   const verdicts = (windowMs: number, clients: number) => {
     if (!verdictWindowsMs.includes(windowMs)) return 0;
-    const { ring, first } = findStepRange(windowMs, ask.at);
-    const counted = sql.verdictsSince.get(device, ring, first, findFirstImpossibleStep(ring, ask.at))?.[
+    const { ring, first } = getStepRange(windowMs, ask.at);
+    const counted = sql.verdictsSince.get(device, ring, first, getFirstImpossibleStep(ring, ask.at))?.[
       'verdicts'
     ];
     return boundDeviceVerdicts(Number(counted), clients);
@@ -138,13 +138,13 @@ function countOn(sql: Statements, ask: SightingsAsk, kind: DeviceKind): Readonly
         blocked: count('blocked'),
         unpaidOrders: count('unpaidOrders'),
       };
-      return [windowMs, countClientWithMarks(seen, ask.marks, marks)];
+      return [windowMs, addClientMarks(seen, ask.marks, marks)];
     }),
   );
 }
 
 /** Notes that a client has a value of an attribute. */
-function noteValue(sql: Statements, { client, at }: SightingsAsk, holder: string, nowMs: number): void {
+function noteValue(sql: Statements, { client, at }: SightingsQuery, holder: string, nowMs: number): void {
   sql.putSighting.run(holder, client.hash, at, nowMs + RETENTION.sightingMs, 0);
   forgetOldestClients(sql, holder);
 }
@@ -157,7 +157,7 @@ function forgetOldestClients(sql: Statements, device: string): void {
 
 function countWithValues(
   sql: Statements,
-  ask: SightingsAsk,
+  ask: SightingsQuery,
   asked: readonly AskedAttribute[],
 ): ReadonlyMap<string, ReadonlyMap<number, number>> {
   const { client, at } = ask;
@@ -174,12 +174,12 @@ function countWithValues(
 }
 
 /** Returns the name under which a value of an attribute is stored among the devices. */
-function getValueHolder({ client }: SightingsAsk, name: string, value: string): string {
+function getValueHolder({ client }: SightingsQuery, name: string, value: string): string {
   return `${client.platform}/attribute/${name}/${value}`;
 }
 
 /** Returns the name of a device. A device belongs to one platform. The same phone on two platforms is two devices. */
-function getDevice({ client, ...ask }: SightingsAsk, kind: DeviceKind): string | null {
+function getDevice({ client, ...ask }: SightingsQuery, kind: DeviceKind): string | null {
   const id = ask[kind];
   return id === null ? null : `${client.platform}/${kind}/${id}`;
 }

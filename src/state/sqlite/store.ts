@@ -10,11 +10,11 @@ import {
   INSTALLATION_REGISTER,
   requireExpectedInstallation,
 } from '#state/known-installation.ts';
+import { createAuditRows, createListLog } from '#state/numbered-log.ts';
 import { LocalRateBuckets } from '#state/rate-buckets.ts';
-import { createAuditRows, createListLog } from '#state/record-log.ts';
 import type { Store } from '#state/store.ts';
 import type { StoreUnavailable } from '#state/store-errors.ts';
-import { explainFailure, type ServerHealth, type StoreWarning } from '#state/store-health.ts';
+import { explainStoreFailure, type ServerHealth, type StoreWarning } from '#state/store-health.ts';
 import { RecordReader, toTextOrNull } from '#state/stored-parts.ts';
 import { SqliteCheckpointer } from './checkpoints.ts';
 import { createSqliteClients, eraseClient, prepareClientStatements } from './client-rows.ts';
@@ -23,8 +23,14 @@ import { GroupCommit, type LockPatience, LogSync } from './group-commit.ts';
 import { createSqliteDecisions, createSqliteJournal, JournalLosses } from './journal.ts';
 import { JournalTable } from './journal-table.ts';
 import { LogCleaner } from './log-cleaner.ts';
-import { createSqliteFile, getDbPath, isEmptyFile, openSqliteFile, type SqliteFile } from './open-file.ts';
-import { createNumberedLog } from './record-log.ts';
+import { createNumberedLog } from './numbered-log.ts';
+import {
+  createSqliteFileAccess,
+  getDbPath,
+  isEmptyFile,
+  openSqliteFile,
+  type SqliteFile,
+} from './open-file.ts';
 import { SqliteRetention } from './retention.ts';
 import {
   createSqliteDocuments,
@@ -68,19 +74,19 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
   const log = new LogSync(path);
   const checkpoints = new SqliteCheckpointer(path);
   const writes = new GroupCommit(db, log, place, () => checkpoints.noteWrite(), onLost, patience);
-  const file = createSqliteFile(db, writes, place, clock);
+  const file = createSqliteFileAccess(db, writes, place, clock);
   const sql = prepareClientStatements(db);
   const [journal, losses] = [new JournalTable(db), new JournalLosses(db)];
   const reader = new RecordReader(async (id) => toTextOrNull(sql.shape.get(id)?.['shape']));
   const jumps = new ClockJumps(clock, monotonicMs, probedAt(db));
   const retention = new SqliteRetention(file, journal, losses, dataDir, jumps);
   const logCleaner = new LogCleaner(file, checkpoints);
-  void logCleaner.finish();
+  void logCleaner.emptyLog();
   const name = `sqlite ${path}`;
   return {
     name,
     installation,
-    refusal: () => place.look()?.message ?? null,
+    refusal: () => place.check()?.message ?? null,
     clientKeys: createClientKeys(installation.salt),
     ...sharedRecords(file, journal, place, logCleaner),
     ...createSqliteClients(file, sql, journal, reader),
@@ -89,13 +95,13 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
     ...createSqliteJournal(file, journal, losses, reader),
     rateBuckets: new LocalRateBuckets(() => performance.now()),
     erase: (client) =>
-      logCleaner.write(() => {
+      logCleaner.eraseAndEmptyLog(() => {
         const { position, entry } = eraseClient(sql, journal, client, clock());
         losses.addErasure(position, entry);
       }),
-    tracesOfErased: () => logCleaner.left(),
+    tracesOfErased: () => logCleaner.explainRemains(),
     ownClock: clock,
-    clockOffsetMs: () => jumps.recentMs(),
+    clockOffsetMs: () => jumps.getRecentJumpMs(),
     check: async () => [await checkFile(name, file, place, jumps)],
     close: async () => {
       retention.stop();
@@ -138,7 +144,7 @@ function sharedRecords(file: SqliteFile, journal: JournalTable, place: FileWatch
     // Changes by other processes are noticed by the versions. A replaced file would never show a new version, so it
     // is checked here.
     read: () => {
-      place.look();
+      place.check();
       return table.read();
     },
   });
@@ -146,7 +152,7 @@ function sharedRecords(file: SqliteFile, journal: JournalTable, place: FileWatch
     documents: createSqliteDocuments(file, versions),
     registers: createSqliteRegisters(file, versions),
     auditLog: new AuditLog(
-      createAuditRows(createNumberedLog(file, 'audit', (work) => logCleaner.write(work))),
+      createAuditRows(createNumberedLog(file, 'audit', (work) => logCleaner.eraseAndEmptyLog(work))),
     ),
     listLog: createListLog(createNumberedLog(file, 'lists')),
     texts: createSqliteStoredTexts(file, journal, versions),
@@ -160,13 +166,13 @@ async function checkFile(
   place: FileWatch,
   jumps: ClockJumps,
 ): Promise<ServerHealth> {
-  const refusal = place.look();
+  const refusal = place.check();
   if (refusal !== null) return { server, failure: refusal.message, isAnotherStore: true, warnings: [] };
   return { server, failure: await whyNoWrite(file), warnings: clockWarnings(jumps) };
 }
 
 function clockWarnings(jumps: ClockJumps): readonly StoreWarning[] {
-  const byMs = jumps.recentMs();
+  const byMs = jumps.getRecentJumpMs();
   if (byMs === 0) return [];
   const seconds = (Math.abs(byMs) / 1000).toFixed(1);
   const pause = jumps.isSettled() ? '' : ` Nothing is deleted by time for ${UNSETTLED_MS / 60_000} minutes.`;
@@ -191,6 +197,6 @@ async function whyNoWrite({ db, clock, write }: SqliteFile): Promise<string | nu
     await write(() => probe.run(String(clock())));
     return null;
   } catch (error) {
-    return explainFailure(error);
+    return explainStoreFailure(error);
   }
 }

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { FollowedVersions } from '#state/documents.ts';
 import { RETENTION } from '#state/retention.ts';
 import {
-  getFollowedName,
+  getCollectionOrRegister,
   type StoredText,
   type StoredTexts,
   TEXT_KINDS,
@@ -47,7 +47,7 @@ export function createSqliteStoredTexts(
       const prolong = () => void keep.run(clock() + RETENTION.stateMs, name);
       const longer = kind === 'client' ? prolong : undefined;
       const replaced = await texts[kind].compareAndSet(PLACES[kind].prefix + name, stamp, next, longer);
-      if (replaced) await versions.changed(getFollowedName(place));
+      if (replaced) await versions.writeNewVersion(getCollectionOrRegister(place));
       return replaced;
     },
     states: (from) =>
@@ -59,7 +59,7 @@ export function createSqliteStoredTexts(
       }),
     replaceState: (clientHash, text, next) =>
       texts.client.compareAndSet(clientHash, computeStamp(text), next),
-    newestDecision: (clientHash) =>
+    findNewestDecisionNumber: (clientHash) =>
       read(() => {
         const [newest] = journal.decisionsOfClient(clientHash, Number.MAX_SAFE_INTEGER, 1);
         return Number(newest?.['seq'] ?? 0);

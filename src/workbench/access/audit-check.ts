@@ -5,7 +5,7 @@ import {
   type AuditLog,
   type ChainEnd,
   computeAuditHash,
-  computePartDigest,
+  computePayerPartDigest,
   parseAuditBody,
 } from '#state/audit-log.ts';
 import { RETENTION } from '#state/retention.ts';
@@ -14,7 +14,7 @@ import { RETENTION } from '#state/retention.ts';
  * Reads the entry of a link, with its part about a payer if that part is kept. Returns null if the entry cannot be
  * read, because it was changed.
  */
-export function readAuditLink({ body, payer }: Pick<AuditLink, 'body' | 'payer'>) {
+export function readEntryOfLink({ body, payer }: Pick<AuditLink, 'body' | 'payer'>) {
   const { at, entry } = parseAuditBody({ body }) ?? { at: 0, entry: null };
   const part = payer === null ? [{}] : parseJson(payer.text);
   const detail: unknown = Array.isArray(part) ? part[0] : null;
@@ -86,7 +86,7 @@ class AuditCheck {
 
   #payer({ number, payer }: AuditLink, body: AuditBody): string | null {
     if (payer !== null)
-      return computePartDigest(payer) === body.payer
+      return computePayerPartDigest(payer) === body.payer
         ? null
         : `What entry ${number} tells of a payer was changed.`;
     if (body.payer !== null && body.at > this.#keptSince) this.#unexplained.add(number);

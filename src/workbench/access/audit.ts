@@ -8,9 +8,9 @@ import {
   epochMs,
   named,
   nullable,
-  type Shape,
+  plainText,
   shape,
-  word,
+  type ValueOf,
 } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import { type ClientKey, isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
@@ -18,7 +18,7 @@ import type { AuditLink, AuditLog, ChainEnd } from '#state/audit-log.ts';
 import { createAuditNote, NO_DETAILS } from '#state/audit-note.ts';
 import { LocalRateBuckets } from '#state/rate-buckets.ts';
 import { AUDIT_ACTIONS } from './audit-actions.ts';
-import { type AuditFault, checkAuditChain, readAuditLink } from './audit-check.ts';
+import { type AuditFault, checkAuditChain, readEntryOfLink } from './audit-check.ts';
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -55,19 +55,24 @@ export const AuditEntrySchema = named(
   'AuditEntry',
   shape('An entry of the audit', {
     at: epochMs('When'),
-    who: word('The key, person or user who did it', 'key 3f9a0c51d2e7 of ann'),
+    who: plainText('The key, person or user who did it', 'key 3f9a0c51d2e7 of ann'),
     action: choice(AUDIT_ACTIONS, 'What was done'),
-    platform: Type.Unsafe<PlatformName | null>(nullable(word('Where; null: it concerns no single platform'))),
-    subject: nullable(word('The client, key, list, version or person', 'payer-17')),
+    platform: Type.Unsafe<PlatformName | null>(
+      nullable(plainText('Where; null: it concerns no single platform')),
+    ),
+    subject: nullable(plainText('The client, key, list, version or person', 'payer-17')),
     before: Type.Unknown({ description: 'What was there; null for nothing' }),
     after: Type.Unknown({ description: 'What is there since; null for nothing' }),
-    reason: nullable(word('Why', 'chargebacks')),
+    reason: nullable(plainText('Why', 'chargebacks')),
     number: count('Its place in the audit'),
-    hash: word('Its link in the chain', '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'),
+    hash: plainText(
+      'Its link in the chain',
+      '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+    ),
   }),
 );
 
-type NotedEntry = Shape<typeof AuditEntrySchema>;
+type NotedEntry = ValueOf<typeof AuditEntrySchema>;
 
 /**
  * An entry of the audit. `who` is a text like `Actor.text` or the result of `formatUserActor`. It is `service` or
@@ -269,7 +274,7 @@ function matchesFilter({ at, who, action, platform }: AuditEntry, filter: AuditF
 function readEntry(link: AuditLink): NotedEntry | AuditFault {
   const { number, hash } = link;
   const what = `Entry ${number} was changed and cannot be read; run "audit verify".`;
-  const told = readAuditLink(link);
+  const told = readEntryOfLink(link);
   if (told === null) return { number, what };
   const members: Partial<Record<keyof AuditEntry, unknown>> = told.entry;
   const { who, action, platform, subject, before, after, reason } = { ...NO_DETAILS, ...members };

@@ -1,6 +1,6 @@
 import type { Configuration } from 'openid-client';
-import { findInvisible } from '#base/invisible-characters.ts';
-import { findRoles, type RoleGrant } from './roles.ts';
+import { findInvisibleCharacter } from '#base/invisible-characters.ts';
+import { type RoleGrant, selectRoleGrants } from './roles.ts';
 
 /** The identity provider, and the roles that its claims give. */
 export interface ProviderSettings {
@@ -145,14 +145,14 @@ const EMAIL_CHARACTERS_MAX = 254;
  * person's subject is too long or has invisible characters.
  */
 function createPerson(roles: readonly RoleGrant[], sub: string, documents: readonly Claims[]): Person {
-  if (sub.length > SUB_CHARACTERS_MAX || findInvisible(sub) !== null)
+  if (sub.length > SUB_CHARACTERS_MAX || findInvisibleCharacter(sub) !== null)
     throw new Error(
       `the provider names this person by a sub that is not taken: it must have at most ${SUB_CHARACTERS_MAX} characters, none of them a control character`,
     );
   return {
     sub,
     email: documents.map(findVerifiedEmail).find((email) => email !== null) ?? null,
-    items: findRoles(roles, documents).map(({ item }) => item),
+    items: selectRoleGrants(roles, documents).map(({ item }) => item),
   };
 }
 
@@ -162,5 +162,5 @@ function createPerson(roles: readonly RoleGrant[], sub: string, documents: reado
  */
 function findVerifiedEmail({ email, email_verified: isVerified }: Claims): string | null {
   if (typeof email !== 'string' || isVerified !== true) return null;
-  return email.length > EMAIL_CHARACTERS_MAX || findInvisible(email) !== null ? null : email;
+  return email.length > EMAIL_CHARACTERS_MAX || findInvisibleCharacter(email) !== null ? null : email;
 }

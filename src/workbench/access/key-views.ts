@@ -1,4 +1,4 @@
-import { choice, instantText, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { choice, instantText, list, named, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import {
   type AccessKey,
   GRANTABLE_OPERATIONS,
@@ -15,9 +15,9 @@ export const KEY_EXAMPLE = 'ka_3f9a0c51d2e7_wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEK
 export const AccessKeySchema = named(
   'AccessKey',
   shape('What is kept of an access key; the key itself is shown when it is issued, and never again', {
-    id: word('The part of the key between its first two underscores', '3f9a0c51d2e7'),
-    platform: word('Whose key it is; * is the whole installation', 'shop'),
-    owner: nullable(word('The person or team that answers for it', 'person:248289761001')),
+    id: plainText('The part of the key between its first two underscores', '3f9a0c51d2e7'),
+    platform: plainText('Whose key it is; * is the whole installation', 'shop'),
+    owner: nullable(plainText('The person or team that answers for it', 'person:248289761001')),
     operations: list(choice(GRANTABLE_OPERATIONS, 'An operation'), 'What it was granted'),
     status: choice(KEY_STATUSES, 'Only live keys are let in'),
     issuedAt: instantText('When it was issued'),
@@ -26,7 +26,7 @@ export const AccessKeySchema = named(
   }),
 );
 
-export function toKeyView(record: AccessKey, now: number): Shape<typeof AccessKeySchema> {
+export function toKeyView(record: AccessKey, now: number): ValueOf<typeof AccessKeySchema> {
   const { id, platform, owner = null, operations, issuedAt, expiresAt, revokedAt } = record;
   return {
     id,
@@ -40,7 +40,7 @@ export function toKeyView(record: AccessKey, now: number): Shape<typeof AccessKe
   };
 }
 
-export function createKeyNote(
+export function createKeyAuditNote(
   action: 'key issued' | 'key revoked',
   before: AccessKey | null,
   after: AccessKey,

@@ -39,7 +39,7 @@ const FORM = 'CLAIM:VALUE=ROLE@PLATFORM, like groups:fraud-team=analyst@shop';
  * Parses the role grants in their sequence. If a grant is wrong, returns a text that says which grant and what is
  * allowed.
  */
-export function parseRoles(text: string): readonly RoleGrant[] | string {
+export function parseRoleGrantItems(text: string): readonly RoleGrant[] | string {
   const grants: RoleGrant[] = [];
   for (const [index, part] of text.split(',').entries()) {
     const item = part.trim();
@@ -68,7 +68,7 @@ function isRole(name: string): name is Role {
  * Finds the role grants that the claims of these documents give. A claim is a text or a list of texts, and is read
  * from the first document that has it.
  */
-export function findRoles(
+export function selectRoleGrants(
   grants: readonly RoleGrant[],
   documents: readonly Readonly<Record<string, unknown>>[],
 ): readonly RoleGrant[] {

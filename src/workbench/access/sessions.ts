@@ -47,7 +47,7 @@ export interface Session {
    * Returns the caller, with what the user may do at a platform. If `platform` is null, the first of the user's
    * platforms is taken. Returns null if the user may do nothing at that platform.
    */
-  readonly at: (platform: string | null) => Caller | null;
+  readonly getCaller: (platform: string | null) => Caller | null;
 }
 
 /** A user who is signed in, in one browser or in several. */
@@ -117,7 +117,7 @@ export class Sessions {
     operation: GrantableOperation,
   ): Promise<boolean> {
     if (kind === 'key') return this.#keys.isGranted(id, operation);
-    const caller = (await this.#find(id))?.at(platform) ?? null;
+    const caller = (await this.#find(id))?.getCaller(platform) ?? null;
     return caller !== null && isGranted(caller, operation);
   }
 
@@ -131,7 +131,7 @@ export class Sessions {
   }
 
   /** Lists the signed-in users whom a platform may know, sorted by name. */
-  async people(platform: PlatformName): Promise<readonly SignedInPerson[]> {
+  async listSignedIn(platform: PlatformName): Promise<readonly SignedInPerson[]> {
     const records = await this.#documents.list<SessionRecord>(SESSIONS);
     const newestFirst = records.toSorted((a, b) => b.endsAt - a.endsAt);
     const each = (await mapInBatches(newestFirst, (record) => this.#personOf(record))).flat();
@@ -144,7 +144,7 @@ export class Sessions {
 
   /** Ends the sessions of a user whom the platform may know, at all platforms. Returns how many ended. */
   async endOf(actorId: string, platform: PlatformName): Promise<number> {
-    const person = (await this.people(platform)).find(({ actor }) => actor.id === actorId);
+    const person = (await this.listSignedIn(platform)).find(({ actor }) => actor.id === actorId);
     if (person === undefined) return 0;
     for (const { id } of person.sessions) await this.#remove(id);
     return person.sessions.length;
@@ -159,7 +159,7 @@ export class Sessions {
       const access = this.#rolesOf(who);
       return access.length === 0 ? [] : [{ actor: toPersonActor(who), access, sessions }];
     }
-    const key = await this.#keys.live(who.keyId);
+    const key = await this.#keys.findLive(who.keyId);
     if (key === null) return [];
     return [{ actor: toKeyActor(key), access: [{ platform: key.platform, role: null }], sessions }];
   }
@@ -174,14 +174,14 @@ export class Sessions {
     if (record === null) return null;
     const { who } = record;
     if (who.kind === 'person') return this.#sessionOf(record, who);
-    const key = await this.#keys.live(who.keyId);
+    const key = await this.#keys.findLive(who.keyId);
     if (key === null) return null;
     const caller = toKeyCaller(key);
     const at = (platform: string | null): Caller | null => {
       if (platform === null || platform === key.platform) return caller;
       return coversPlatform([key.platform], platform) ? { ...caller, platform } : null;
     };
-    return { platforms: [key.platform], at };
+    return { platforms: [key.platform], getCaller: at };
   }
 
   async #sessionOf({ id, endsAt }: SessionRecord, person: Person): Promise<Session | null> {
@@ -200,7 +200,7 @@ export class Sessions {
         expiresAt: new Date(endsAt).toISOString(),
       };
     };
-    return { platforms, at };
+    return { platforms, getCaller: at };
   }
 
   async #live(id: string): Promise<SessionRecord | null> {

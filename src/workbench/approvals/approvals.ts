@@ -16,13 +16,13 @@ import { type Override, OverrideSchema } from '#decision/payer/client-state.ts';
 import { hasDraftName, type RuleVersion } from '#decision/rules/rule-set.ts';
 import type { Store } from '#state/store.ts';
 import { type Audit, formatAuditedValue } from '#workbench/access/audit.ts';
-import { createKeyNote } from '#workbench/access/key-views.ts';
-import type { DeskRelease } from '#workbench/authoring/desk/desk-thread.ts';
+import { createKeyAuditNote } from '#workbench/access/key-views.ts';
+import type { ReleaseCheck } from '#workbench/authoring/desk/desk-thread.ts';
 import {
+  findObstacleInProblems,
   formatLostCases,
   type LostCases,
-  listBreaches,
-  toReleaseObstacle,
+  listBreachMessages,
 } from '#workbench/authoring/desk/examine.ts';
 import { formatObstacle, type RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
 import { DraftRefused } from '#workbench/authoring/draft.ts';
@@ -35,7 +35,7 @@ import {
   rollOut,
 } from '#workbench/rollout/change-rollout.ts';
 import type { ReadRecentDecisions } from '#workbench/rollout/difference.ts';
-import { waitUntilTakenUp } from '#workbench/rollout/wait-for-nodes.ts';
+import { waitUntilLoaded } from '#workbench/rollout/wait-for-nodes.ts';
 import {
   type DraftRevision,
   type ForeseenChange,
@@ -95,7 +95,7 @@ export class Approvals {
    * Lists proposals, newest first. The list of a platform also has the proposals to release its drafts, which the
    * installation approves or rejects.
    */
-  async all(platform: PlatformName): Promise<readonly StoredProposal[]> {
+  async list(platform: PlatformName): Promise<readonly StoredProposal[]> {
     const own = await this.#parts.proposals.list(platform);
     if (isInstallation(platform)) return own;
     const ofDrafts = (await this.#parts.proposals.list(INSTALLATION_PLATFORM)).filter(
@@ -155,7 +155,11 @@ export class Approvals {
     try {
       await refuseKnownErrors(() => this.#carryOut({ platform, who }, approved.change));
     } catch (error) {
-      await proposals.fail(platform, proposalId, error instanceof Error ? error.message : String(error));
+      await proposals.markFailed(
+        platform,
+        proposalId,
+        error instanceof Error ? error.message : String(error),
+      );
       throw error;
     }
     return approved;
@@ -185,10 +189,10 @@ export class Approvals {
     { version, digest, reason, draft }: ChangeOf<'release'>,
   ): Promise<LostCases | null> {
     const { desk, loadedRules } = this.#rules();
-    if (draft !== undefined) await this.#drafts.layDown(platform, version, draft);
+    if (draft !== undefined) await this.#drafts.putIntoRulesDir(platform, version, draft);
     const { lost } = requireUnobstructed(version, await desk.release(platform, version, digest));
     await this.#parts.audit.note({ who, action: 'release', subject: version, after: { digest }, reason });
-    await waitUntilTakenUp(() => loadedRules.get(version)?.released === true);
+    await waitUntilLoaded(() => loadedRules.findByVersion(version)?.released === true);
     if (draft !== undefined) await this.#drafts.discard(version, draft);
     return lost;
   }
@@ -214,7 +218,7 @@ export class Approvals {
     });
   }
 
-  async override(
+  async setOverride(
     { platform, who }: Maker,
     { clientIdKey, group, reason, expiresAt }: ChangeOf<'override'>,
   ): Promise<BeforeAndAfter<Override>> {
@@ -232,9 +236,12 @@ export class Approvals {
     return made;
   }
 
-  async key({ who }: Maker, { record }: ChangeOf<'key'>): Promise<void> {
-    await this.#parts.keys.keep(record);
-    await this.#parts.audit.note({ ...createKeyNote('key issued', null, record, this.#parts.clock()), who });
+  async keepKey({ who }: Maker, { record }: ChangeOf<'key'>): Promise<void> {
+    await this.#parts.keys.storeKey(record);
+    await this.#parts.audit.note({
+      ...createKeyAuditNote('key issued', null, record, this.#parts.clock()),
+      who,
+    });
   }
 
   async #carryOut(maker: Maker, change: ProposedChange): Promise<void> {
@@ -246,10 +253,10 @@ export class Approvals {
         await this.release(maker, change);
         return;
       case 'override':
-        await this.override(maker, change);
+        await this.setOverride(maker, change);
         return;
       case 'key':
-        return this.key(maker, change);
+        return this.keepKey(maker, change);
       default:
         return change satisfies never;
     }
@@ -297,7 +304,10 @@ export class Approvals {
       basis: `revision ${rollout.revision} of the rollout with ${files}`,
       lines: [
         `${far} of all platforms, instead of ${rollout.active.version}`,
-        ...differences.flatMap(({ compared, much }) => [`compared on ${compared}`, ...much]),
+        ...differences.flatMap(({ comparison: compared, largeDifferences: much }) => [
+          `compared on ${compared}`,
+          ...much,
+        ]),
         `reason: ${reason}`,
       ],
       versions: { before: rollout.active.version, after: version },
@@ -307,7 +317,10 @@ export class Approvals {
   async #prospectOfRelease(platform: PlatformName, asked: ChangeOf<'release'>): Promise<ForeseenChange> {
     const { version, digest, reason } = asked;
     const { desk, fleet } = this.#rules();
-    const { lost, breaches } = requireUnobstructed(version, await desk.releasable(platform, version, digest));
+    const { lost, breaches } = requireUnobstructed(
+      version,
+      await desk.checkReleasable(platform, version, digest),
+    );
     const active = (await fleet.read())?.rollout?.active.version;
     return {
       subject: version,
@@ -335,10 +348,10 @@ export class Approvals {
     const { desk, fleet } = this.#rules();
     const { platform } = draft;
     if (hasDraftName(version)) throw new ProposalRefused(formatObstacle(version, { is: 'draft name' }));
-    const begun = await this.#drafts.begun(version, draft);
+    const begun = await this.#drafts.openAsBegun(version, draft);
     const checked = await desk.check(platform, begun, null);
     const { digest: soundDigest, problems, notes, coverage, lostCases } = checked;
-    const obstacle = toReleaseObstacle(problems, () => coverage ?? { passed: 0, failed: 0 });
+    const obstacle = findObstacleInProblems(problems, () => coverage ?? { passed: 0, failed: 0 });
     if (soundDigest === null || obstacle !== null)
       throw new ProposalRefused(formatObstacle(version, obstacle ?? { is: 'findings', problems }));
     const { digest } = await this.#drafts.complete(platform, version, draft);
@@ -350,7 +363,7 @@ export class Approvals {
       basis: formatReleaseBasis(version, digest),
       lines: [
         `the draft ${version} of ${platform} is released: its files never change again, and it may be rolled out`,
-        ...listBreaches(notes),
+        ...listBreachMessages(notes),
         ...(lostCases === null ? [] : [formatLostCases(lostCases)]),
         ...(diff?.differences ?? []).slice(0, DIFFERENCES_MAX).map((one) => `against ${active}: ${one.text}`),
         `reason: ${reason}`,
@@ -428,7 +441,7 @@ function foreseeKey({ record }: ChangeOf<'key'>): ForeseenChange | null {
   };
 }
 
-function requireUnobstructed(version: RuleVersion, asked: DeskRelease): DeskRelease {
+function requireUnobstructed(version: RuleVersion, asked: ReleaseCheck): ReleaseCheck {
   if (asked.obstacle !== null) throw new ProposalRefused(formatObstacle(version, asked.obstacle));
   return asked;
 }

@@ -8,14 +8,14 @@ import {
   list,
   named,
   nullable,
-  type Shape,
+  plainText,
   shape,
-  word,
+  type ValueOf,
 } from '#base/shapes.ts';
 import { type AccessKey, INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import type { Actor } from '#checkout/access/caller.ts';
 import type { ClientKey, ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
-import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
+import { type RuleVersion, ruleVersionSchema } from '#decision/rules/rule-set.ts';
 import type { Registers } from '#state/store.ts';
 import type { Audit, AuditAction } from '#workbench/access/audit.ts';
 
@@ -88,7 +88,7 @@ export type ProposalState = keyof typeof PROPOSAL_STATES;
 export const ProposalSchema = named(
   'Proposal',
   shape('A change that somebody else approves or rejects', {
-    proposalId: word('Names it', '5f0c1d2e3a4b'),
+    proposalId: plainText('Names it', '5f0c1d2e3a4b'),
     what: describedChoice(
       {
         rollout: 'a version for more than 20 % of the clients',
@@ -98,31 +98,31 @@ export const ProposalSchema = named(
       },
       'What would change',
     ),
-    subject: word('The version, client or key', 'p2.v11'),
+    subject: plainText('The version, client or key', 'p2.v11'),
     lines: list(Type.String(), 'What it would do, and what is known about it'),
     versions: nullable(
       shape('Versions to compare', {
-        before: Type.Unsafe<RuleVersion>(ruleVersion),
-        after: Type.Unsafe<RuleVersion>(ruleVersion),
+        before: Type.Unsafe<RuleVersion>(ruleVersionSchema),
+        after: Type.Unsafe<RuleVersion>(ruleVersionSchema),
       }),
     ),
     draft: nullable(
       shape('The draft of a platform that would be released; until then RULES_DIR does not have it', {
-        platform: word('Whose it is', 'shop'),
+        platform: plainText('Whose it is', 'shop'),
         revision: count('As it was proposed'),
       }),
     ),
-    proposedBy: word('Who', 'key 3f9a0c51d2e7 of ann'),
+    proposedBy: plainText('Who', 'key 3f9a0c51d2e7 of ann'),
     proposedAt: epochMs('When'),
     expiresAt: epochMs('Until when it can be approved'),
     state: describedChoice<ProposalState>(PROPOSAL_STATES, 'How it stands'),
-    decidedBy: nullable(word('Who approved or rejected it')),
+    decidedBy: nullable(plainText('Who approved or rejected it')),
     decidedAt: nullable(epochMs('When')),
-    note: nullable(word('Why, or why it could not be carried out')),
+    note: nullable(plainText('Why, or why it could not be carried out')),
   }),
 );
 
-export type Proposal = Shape<typeof ProposalSchema>;
+export type Proposal = ValueOf<typeof ProposalSchema>;
 
 export interface StoredProposal extends Omit<Proposal, 'draft'> {
   readonly change: ProposedChange;
@@ -259,11 +259,11 @@ export class Proposals {
   }
 
   /** Notes that an approved proposal could not be carried out. The change is not tried again. */
-  async fail(platform: PlatformName, proposalId: string, why: string): Promise<void> {
+  async markFailed(platform: PlatformName, proposalId: string, why: string): Promise<void> {
     await this.#change(platform, proposalId, (proposal) => ({ ...proposal, state: 'failed', note: why }));
   }
 
-  async about(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<readonly StoredProposal[]> {
+  async listAbout(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<readonly StoredProposal[]> {
     return (await this.list(client.platform)).filter(this.#isAbout(client));
   }
 

@@ -28,7 +28,7 @@ export class ProposedDrafts {
     );
   }
 
-  async begun(version: RuleVersion, place: DraftRevision): Promise<BegunDraft> {
+  async openAsBegun(version: RuleVersion, place: DraftRevision): Promise<BegunDraft> {
     const { draft, files } = await this.open(version, place);
     return { version, from: draft.from, files: Object.entries(files) };
   }
@@ -42,7 +42,11 @@ export class ProposedDrafts {
     version: RuleVersion,
     place: DraftRevision,
   ): Promise<Extract<CompletedDraft, { readonly ok: true }>> {
-    const completed = await this.#desk().complete(asker, await this.begun(version, place), place.platform);
+    const completed = await this.#desk().complete(
+      asker,
+      await this.openAsBegun(version, place),
+      place.platform,
+    );
     if (completed.ok) return completed;
     throw new ProposalRefused(formatObstacle(version, { is: 'findings', problems: completed.problems }));
   }
@@ -51,7 +55,7 @@ export class ProposedDrafts {
    * Puts a draft into RULES_DIR and replaces the folder there. The work runs in the queue of `maker`, who releases
    * the draft.
    */
-  async layDown(maker: PlatformName, version: RuleVersion, place: DraftRevision): Promise<void> {
+  async putIntoRulesDir(maker: PlatformName, version: RuleVersion, place: DraftRevision): Promise<void> {
     const { files } = await this.complete(maker, version, place);
     const lies = await this.#desk().open(maker, version);
     const replaces = lies?.filesDigest ?? null;

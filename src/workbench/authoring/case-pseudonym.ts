@@ -4,7 +4,7 @@ import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import { PSEUDONYM_MARK } from '#decision/payer/attributes.ts';
 
 /** Creates the pseudonyms of cases. Nothing of a case is stored, so they need no secret. */
-export const CASE_PSEUDONYM: Pseudonymize = (kind, value) =>
+export const deriveCasePseudonym: Pseudonymize = (kind, value) =>
   hash('sha256', `${kind} ${value}`, 'base64url').slice(0, 22);
 
 /**
@@ -12,6 +12,6 @@ export const CASE_PSEUDONYM: Pseudonymize = (kind, value) =>
  * them are treated as kept under one secret.
  */
 export const CASE_HMACS: AttributeHmacs = {
-  derivePseudonyms: (text) => [`${PSEUDONYM_MARK}${CASE_PSEUDONYM('attribute', text)}`],
+  derivePseudonyms: (text) => [`${PSEUDONYM_MARK}${deriveCasePseudonym('attribute', text)}`],
   isComparable: () => true,
 };

@@ -149,7 +149,7 @@ function createFolderBeside(target: string): string {
   try {
     return mkdtempSync(join(dirname(target), '.new-'));
   } catch (error) {
-    throw isRefusedByDisk(error) ? new DraftRefused(NOT_WRITABLE_MESSAGE) : error;
+    throw isWritePermissionError(error) ? new DraftRefused(NOT_WRITABLE_MESSAGE) : error;
   }
 }
 
@@ -178,7 +178,7 @@ function exchange(made: string, target: string, check: () => void): void {
   }
 }
 
-export function isRefusedByDisk(error: unknown): boolean {
+export function isWritePermissionError(error: unknown): boolean {
   return isCoded(error, ['EACCES', 'EPERM', 'EROFS']);
 }
 

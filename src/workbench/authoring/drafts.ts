@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Type } from '#base/json-schema.ts';
 import { NamedError } from '#base/named-error.ts';
-import { epochMs, type Shape, shape, word } from '#base/shapes.ts';
+import { epochMs, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
+import { type RuleVersion, ruleVersionSchema } from '#decision/rules/rule-set.ts';
 import { computeDigest } from '#decision/rules/text/draft-text.ts';
 import type { Store } from '#state/store.ts';
 
@@ -21,14 +21,14 @@ const FILES_MS_MAX = DRAFT_MS_MAX + 3600_000;
 const TRIES_MAX = 20;
 
 export const DraftSummarySchema = shape('A rule set that people of a platform work on', {
-  version: ruleVersion,
-  from: word('The version that the draft was begun with', 'p2.v10'),
+  version: ruleVersionSchema,
+  from: plainText('The version that the draft was begun with', 'p2.v10'),
   revision: Type.Integer({ minimum: 1, description: 'Greater after every change; the ETag of the draft' }),
-  changedBy: word('Who changed it last', 'person:248289761001 (ann@example.com)'),
+  changedBy: plainText('Who changed it last', 'person:248289761001 (ann@example.com)'),
   changedAt: epochMs('When'),
 });
 
-export type DraftSummary = Shape<typeof DraftSummarySchema>;
+export type DraftSummary = ValueOf<typeof DraftSummarySchema>;
 export type DraftFiles = Readonly<Record<string, string>>;
 
 export interface OpenedDraft {

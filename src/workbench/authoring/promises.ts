@@ -1,18 +1,22 @@
 import { formatDuration } from '#base/duration.ts';
 import { OTHERWISE } from '#decision/decision.ts';
-import type { FactReading } from '#decision/facts/fact.ts';
-import { type Condition, listFacts } from '#decision/rules/condition.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
+import { type Condition, listConditionFacts } from '#decision/rules/condition.ts';
 import { joinWords } from '#decision/rules/condition-text.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { locateMember } from '#decision/rules/parse/places.ts';
 import type { Location, RuleProblem } from '#decision/rules/problem.ts';
 import { type MeantBreaches, PROMISE_BREACHES, type PromiseBreach } from '#decision/rules/promises.ts';
-import { compare, FactsByName, not } from '#decision/rules/proof/built-conditions.ts';
+import { createComparison, FactsByName, not } from '#decision/rules/proof/built-conditions.ts';
 import { type Example, pickExample } from '#decision/rules/proof/example.ts';
+import {
+  collectKnowledge,
+  FACTS_COUNTING_EVERY_REQUEST,
+  formatSignalFactLabel,
+} from '#decision/rules/proof/knowledge.ts';
 import { Reasoner } from '#decision/rules/proof/reasoner.ts';
-import { FACTS_OF_EVERY_REQUEST, formatSignalFact, listKnowledge } from '#decision/rules/proof/relations.ts';
 import { getPlatformSettings, type ParsedRules, type Rule, type Verdict } from '#decision/rules/rule-set.ts';
-import { matchesFacts } from './prove.ts';
+import { matchesFacts } from './analyze-rules.ts';
 
 /** A promise that a rule set breaks. */
 export interface BrokenPromise extends RuleProblem {
@@ -119,7 +123,7 @@ interface GivenAnswer {
 
 interface Shown {
   readonly answer: GivenAnswer;
-  readonly facts: ReadonlyMap<string, FactReading>;
+  readonly facts: ReadonlyMap<string, NullableFactValue>;
 }
 
 /** A question: can some payers get an answer that breaks a promise? */
@@ -148,7 +152,7 @@ class PromiseProof {
   constructor(rules: ParsedRules, files: RuleFiles) {
     this.facts = new FactsByName(rules.facts);
     this.#rules = rules;
-    this.#aVerdict = new Reasoner(listKnowledge(rules, 'a verdict'));
+    this.#aVerdict = new Reasoner(collectKnowledge(rules, 'a verdict'));
     const { rules: asked, otherwise } = rules.verdicts;
     const conditions = asked.map(({ condition }) => condition);
     this.#aVerdict.prepare(conditions);
@@ -216,7 +220,7 @@ class PromiseProof {
   trustedIsFlagged(): Finding {
     const { facts } = this;
     const given = [facts.is('overrideGroup', 'TRUSTED'), facts.is('isBot', true)];
-    const found = new Reasoner(listKnowledge(this.#rules, 'a known client')).find(given);
+    const found = new Reasoner(collectKnowledge(this.#rules, 'a known client')).find(given);
     if (found.kind !== 'witness') return found.kind;
     const signals = this.#signalsOf(found.facts);
     const [first] = signals;
@@ -265,11 +269,11 @@ class PromiseProof {
   /** Lists the conditions that counts of earlier requests and answers are 0. */
   #nothingBefore(): readonly Condition[] {
     const { facts } = this;
-    const none = ['attempts', 'waits', 'blocks', 'earlyRequests'].flatMap((name) => facts.windows(name));
-    const itself = ['verdicts', ...FACTS_OF_EVERY_REQUEST].flatMap((name) => facts.windows(name));
+    const none = ['attempts', 'waits', 'blocks', 'earlyRequests'].flatMap((name) => facts.listWindows(name));
+    const itself = ['verdicts', ...FACTS_COUNTING_EVERY_REQUEST].flatMap((name) => facts.listWindows(name));
     return [
-      ...none.map((count) => compare(count, 'equal', 0)),
-      ...itself.map((count) => compare(count, 'equal', 1)),
+      ...none.map((count) => createComparison(count, 'equal', 0)),
+      ...itself.map((count) => createComparison(count, 'equal', 1)),
     ];
   }
 
@@ -293,8 +297,8 @@ class PromiseProof {
   }
 
   /** Picks the facts that the conditions ask for, and the facts from which the group and the bot flag follow. */
-  #exampleOf(facts: ReadonlyMap<string, FactReading>, conditions: readonly Condition[]): Example {
-    const asked = new Set(listFacts(conditions).map(({ name }) => name));
+  #exampleOf(facts: ReadonlyMap<string, NullableFactValue>, conditions: readonly Condition[]): Example {
+    const asked = new Set(listConditionFacts(conditions).map(({ name }) => name));
     const groups = this.#rules.groups.rules.filter(({ condition }) => matchesFacts(condition, facts));
     const reasons = [
       ...(asked.has('clientGroup') ? groups.slice(0, 1) : []),
@@ -303,8 +307,8 @@ class PromiseProof {
     return pickExample(facts, [...conditions, ...reasons.map(({ condition }) => condition)]);
   }
 
-  #signalsOf(facts: ReadonlyMap<string, FactReading>): readonly Rule<unknown>[] {
-    return this.#rules.signals.rules.filter(({ name }) => facts.get(formatSignalFact(name)) === true);
+  #signalsOf(facts: ReadonlyMap<string, NullableFactValue>): readonly Rule<unknown>[] {
+    return this.#rules.signals.rules.filter(({ name }) => facts.get(formatSignalFactLabel(name)) === true);
   }
 }
 

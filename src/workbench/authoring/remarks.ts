@@ -15,7 +15,7 @@ import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { locateMember, locateValue } from '#decision/rules/parse/places.ts';
 import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
 import type { RuleProblem } from '#decision/rules/problem.ts';
-import { allOf, compare } from '#decision/rules/proof/built-conditions.ts';
+import { allOf, createComparison } from '#decision/rules/proof/built-conditions.ts';
 import type { Reasoner } from '#decision/rules/proof/reasoner.ts';
 import { listConditions, type ParsedRules, type Rule } from '#decision/rules/rule-set.ts';
 
@@ -42,7 +42,7 @@ export function findAmountsWithoutCurrency({ name, condition }: Rule<unknown>): 
   );
   return amounts.map((comparison) => ({
     at: comparison.at,
-    message: `"${name}" asks for ${formatPart(comparison)} in any currency; add { fact: currency, operator: equal, value: EUR }, or the currency that you mean`,
+    message: `"${name}" asks for ${formatConditionPart(comparison)} in any currency; add { fact: currency, operator: equal, value: EUR }, or the currency that you mean`,
   }));
 }
 
@@ -63,13 +63,13 @@ export function findOverlookedMissingValues(
     if (thoughtOf.has(payersOf(comparison)) || !seemsMeantForMissing(comparison)) return false;
     const others = removeComparison(condition, comparison);
     // Another part of the rule may exclude these payers anyway.
-    return reasoner.find([others, compare(comparison.fact, 'known', false)]).kind !== 'none';
+    return reasoner.find([others, createComparison(comparison.fact, 'known', false)]).kind !== 'none';
   });
   return [...Map.groupBy(unseeing, payersOf)].flatMap(([payers, parts]) => {
     const [first] = parts;
     if (first === undefined || payers === undefined) return [];
     const hold = parts.length === 1 ? 'holds' : 'hold';
-    const message = `in "${name}", ${joinWords(parts.map(formatPart), 'and')} never ${hold} for ${payers}; if the rule is meant for these payers too, ask for "any" of it and ${formatKnownTest(first, false)}, and if not, for "all" of it and ${formatKnownTest(first, true)}`;
+    const message = `in "${name}", ${joinWords(parts.map(formatConditionPart), 'and')} never ${hold} for ${payers}; if the rule is meant for these payers too, ask for "any" of it and ${formatKnownTest(first, false)}, and if not, for "all" of it and ${formatKnownTest(first, true)}`;
     return [{ at: first.at, message }];
   });
 }
@@ -106,7 +106,7 @@ function formatKnownTest({ fact: { name, windowMs, attribute } }: Comparison, va
  * Finds texts that name a fact or an attribute but are compared as texts, like `ipCountry` if the value of that
  * attribute is meant.
  */
-export function findNamesAsTexts(rules: ParsedRules, files: RuleFiles): readonly RuleProblem[] {
+export function findFactNamesAsTexts(rules: ParsedRules, files: RuleFiles): readonly RuleProblem[] {
   return listComparisons(listConditions(rules)).flatMap(({ fact, operator, value, list, at }) => {
     if (list !== undefined || isFactRef(value) || fact.fact.domain.type !== 'text') return [];
     const meant = [value]
@@ -182,7 +182,7 @@ const EXACT_DIGITS = 15;
 export function findLongNumbers(files: RuleFiles): readonly RuleProblem[] {
   const comparing = [...files].filter(([path]) => COMPARING_FILE.test(path));
   const numbers = comparing.flatMap(([path, text]) =>
-    new YamlFile(path, text, []).numbers('holdoutMaxAmount'),
+    new YamlFile(path, text, []).listWrittenNumbers('holdoutMaxAmount'),
   );
   return numbers.flatMap(({ at, source, value }) => {
     if (countSignificantDigits(source) <= EXACT_DIGITS) return [];
@@ -200,7 +200,7 @@ function countSignificantDigits(source: string): number {
 }
 
 /** Formats a part like `unpaidChain >= 4 (line 12)`. A condition with parts is named by its line only. */
-export function formatPart(condition: Condition): string {
+export function formatConditionPart(condition: Condition): string {
   const { kind, at } = condition;
   if (condition.kind === 'comparison')
     return `${condition.fact.label} ${formatComparisonTest(condition.operator, condition.value, condition.list)} (line ${at.line})`;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A damaged file of a Redis append-only file (AOF), which consists of several files. */
-export interface FileFault {
+export interface AppendOnlyFault {
   readonly file: string;
   /** The offset of the first entry that is not whole. Null if the file cannot be read at all. */
   readonly goodBytes: number | null;
@@ -30,7 +30,7 @@ const OUTPUT_BYTES_MAX = 16 << 20;
  * made by redis-check-aof, which opens the files for writing but changes none. Throws if that program is not
  * installed.
  */
-export async function findAppendOnlyFault(folder: string): Promise<FileFault | null> {
+export async function findAppendOnlyFault(folder: string): Promise<AppendOnlyFault | null> {
   const { isFine, output } = await checkByRedis(join(folder, MANIFEST));
   if (isFine) return null;
   const analyzed = [...output.matchAll(ANALYZED)].map(([, file = '', good, lost]) => ({

@@ -3,16 +3,16 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { formatCount } from '#base/count-text.ts';
 import { formatCsvCell } from '#base/csv.ts';
-import { findSignalSecrets, readConfig } from '#config.ts';
+import { listSignalSecrets, readConfig } from '#config.ts';
 import type { Archive, ArchiveTotals } from '#history/archive/archive.ts';
 import { NotAdopted } from '#history/archive/archive-home.ts';
-import { backUp, NotABackup } from '#history/archive/backup.ts';
+import { BackupTargetRefused, backUp } from '#history/archive/backup.ts';
 import { readQuarantine } from '#history/archive/quarantine.ts';
 import type { QueryAnswer } from '#history/archive/query-engine.ts';
-import { ArchiveWatch } from '#history/archive/read/archive-watch.ts';
+import { ArchiveFigures } from '#history/archive/read/archive-figures.ts';
 import { exportQuery, type QueryResult, queryArchive } from '#history/archive/read/query.ts';
 import { openArchive } from '#history/archive/s3/open-archive.ts';
-import { getSegmentFile } from '#history/archive/segment-files.ts';
+import { getSegmentFilePath } from '#history/archive/segment-files.ts';
 import { findLeaseHolder, listShippingTroubles } from '#history/archive/ship/lease.ts';
 import { keepShipping, openShipper, type ShippingReport } from '#history/archive/ship/shipping.ts';
 import { createSnapshotOpener, withFiles, withSnapshot } from '#history/archive/snapshot.ts';
@@ -24,25 +24,25 @@ import type { Store } from '#state/store.ts';
 import { formatUserActor } from '#workbench/access/actors.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { verifyArchive } from '#workbench/verify/verify-archive.ts';
-import type { Verification } from '#workbench/verify/verify-segment.ts';
+import type { VerificationTotals } from '#workbench/verify/verify-segment.ts';
 import { EXIT_CODES, FindingsError, UsageError } from './exit.ts';
-import { formatUnreadSegments, readArchiveConfig, readErasedNow, withArchive } from './open-archive.ts';
+import { formatUnreadSegments, readArchiveConfig, readErasedClients, withArchive } from './open-archive.ts';
 import { withOpenStore } from './open-store.ts';
 import { addSpanOptions, parseReason, parseTime } from './options.ts';
 import { createProgressBar, formatTable, print, printError } from './print.ts';
 
-export function archiveCommands(program: Command): void {
+export function addArchiveCommands(program: Command): void {
   const archive = program.command('archive').description('the archive of decisions, in Parquet files');
-  statusCommand(archive);
-  queryCommand(archive);
-  verifyCommand(archive);
-  shipCommand(archive);
-  backupCommand(archive);
-  adoptCommand(archive);
+  addStatusCommand(archive);
+  addQueryCommand(archive);
+  addVerifyCommand(archive);
+  addShipCommand(archive);
+  addBackupCommand(archive);
+  addAdoptCommand(archive);
 }
 
 /** Adds `archive adopt`, which makes the archive in an S3 store the archive of this store again. */
-function adoptCommand(archive: Command): void {
+function addAdoptCommand(archive: Command): void {
   archive
     .command('adopt')
     .description(
@@ -77,7 +77,7 @@ async function adopt(reason: string, json: boolean): Promise<void> {
   });
 }
 
-function backupCommand(archive: Command): void {
+function addBackupCommand(archive: Command): void {
   archive
     .command('backup <folder>')
     .description('copy the archive to a folder while shipping goes on; only new files are copied')
@@ -87,7 +87,7 @@ function backupCommand(archive: Command): void {
 
 async function backup(folder: string, json: boolean): Promise<void> {
   const report = await withArchive((archive) => backUp(archive, folder)).catch((error: unknown) => {
-    throw error instanceof NotABackup ? new UsageError(error.message) : error;
+    throw error instanceof BackupTargetRefused ? new UsageError(error.message) : error;
   });
   const { segments, bytes, copied, torn } = report;
   const megabytes = (bytes / 1e6).toFixed(1);
@@ -100,7 +100,7 @@ async function backup(folder: string, json: boolean): Promise<void> {
   process.exitCode = EXIT_CODES.findings;
   for (const { segment, isKept } of torn)
     printError(
-      `${getSegmentFile(segment, 'parquet')} was cut off or is gone. ${isKept ? 'The backup still has it: copy it back into the archive.' : `This backup does not have it: its ${formatCount(segment.rows, 'row is', 'rows are')} missing from now on.`}`,
+      `${getSegmentFilePath(segment, 'parquet')} was cut off or is gone. ${isKept ? 'The backup still has it: copy it back into the archive.' : `This backup does not have it: its ${formatCount(segment.rows, 'row is', 'rows are')} missing from now on.`}`,
     );
 }
 
@@ -108,7 +108,7 @@ async function backup(folder: string, json: boolean): Promise<void> {
  * Adds `archive ship`, which ships the journal in a process of its own, for installations that do not ship in the
  * service.
  */
-function shipCommand(archive: Command): void {
+function addShipCommand(archive: Command): void {
   archive
     .command('ship')
     .description('ship the journal to the archive until SIGINT or SIGTERM, in place of the services')
@@ -123,7 +123,7 @@ async function ship(json: boolean): Promise<void> {
   process.once('SIGINT', end).once('SIGTERM', end);
   const open = await openShipper(config, (error) => printError(`store: ${error.message}`));
   let before = '';
-  const watch = new ArchiveWatch(open.archive, open.store, Date.now);
+  const watch = new ArchiveFigures(open.archive, open.store, Date.now);
   const tell = (report: ShippingReport) => {
     const { setAsideEntries: _, ...contents } = watch.contents();
     const text = json
@@ -167,7 +167,7 @@ interface QueryOptions {
 
 const LIMITS = { rowsMax: 100_000, timeoutMs: 60_000, memoryMiB: 1024 } as const;
 
-function queryCommand(archive: Command): void {
+function addQueryCommand(archive: Command): void {
   archive
     .command('query <sql>')
     .description(
@@ -188,7 +188,7 @@ function queryCommand(archive: Command): void {
 
 async function query(sql: string, { format, output, json }: QueryOptions): Promise<void> {
   readArchiveConfig();
-  const erased = await readErasedNow();
+  const erased = await readErasedClients();
   try {
     if (format === 'parquet') {
       if (output === undefined) throw new UsageError('--format parquet needs --output FILE');
@@ -272,7 +272,7 @@ function formatCell(value: unknown): string {
 const COUNTED_ENTRIES_MAX = 10_000;
 
 /** Adds `archive status`, which shows what is archived, how far shipping is behind, and what was lost. */
-function statusCommand(archive: Command): void {
+function addStatusCommand(archive: Command): void {
   archive
     .command('status')
     .description(
@@ -292,7 +292,7 @@ async function readStatus(archive: Archive, store: Store) {
   const state = await archive.refresh();
   const { entries } = await readUnshippedPage(store, state, COUNTED_ENTRIES_MAX);
   const tables = TABLE_NAMES.map((name) => {
-    const segments = archive.segments(state, { table: name });
+    const segments = archive.listSegments(state, { table: name });
     const sum = (of: 'rows' | 'bytes') => segments.reduce((total, segment) => total + segment[of], 0);
     return {
       table: name,
@@ -367,7 +367,7 @@ interface VerifyOptions {
 }
 
 /** Adds `archive verify`, which checks that archived decisions still follow from their facts and rule sets. */
-function verifyCommand(archive: Command): void {
+function addVerifyCommand(archive: Command): void {
   addSpanOptions(archive.command('verify'))
     .description('decide every archived decision again from its recorded facts, and count those that differ')
     .option('--json', 'print one JSON object')
@@ -378,7 +378,7 @@ async function verify({ from, to, json }: VerifyOptions): Promise<void> {
   const { archiveDir, rulesDir } = readArchiveConfig();
   const progress = await createProgressBar();
   const span = { from: parseTime(from, '--from'), to: parseTime(to, '--to') };
-  const signalSecrets = findSignalSecrets(readConfig());
+  const signalSecrets = listSignalSecrets(readConfig());
   const threads = availableParallelism();
   const ask = { archiveDir, rulesDir, signalSecrets, ...span, threads, onProgress: progress.show };
   const isWanted = createSpanFilter({ ...span, platform: null });
@@ -397,7 +397,7 @@ async function verify({ from, to, json }: VerifyOptions): Promise<void> {
   if (checked !== reproduced || unreadable.length > 0) process.exitCode = EXIT_CODES.findings;
 }
 
-function formatVerification(verification: Verification): string {
+function formatVerification(verification: VerificationTotals): string {
   const { checked, reproduced, notReproduced, mismatches, unreadable } = verification;
   const { withoutRules, withoutSecret, damagedRows } = verification;
   return [

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import { formatCount } from '#base/count-text.ts';
-import { createMomentWriter, type Shape, type WithMomentsAsText } from '#base/shapes.ts';
+import { createMomentWriter, type ValueOf, type WithMomentsAsText } from '#base/shapes.ts';
 import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { formatTime } from '#decision/payer/instant.ts';
 import { type AuditEntry, AuditEntrySchema } from '#workbench/access/audit.ts';
 import { type AuditCheckSchema, checkAudit } from '#workbench/platform/audit.ts';
 import { EXIT_CODES } from './exit.ts';
-import { readPages, withLongOutput } from './follow.ts';
-import { addOperationCommand, withParts } from './operation-command.ts';
+import { readLogPages, withStoppableOutput } from './follow.ts';
+import { addOperationCommand, withCommandContext } from './operation-command.ts';
 import { escapeToLine, printError } from './print.ts';
 
 interface AuditOptions {
@@ -21,7 +21,7 @@ const PAGE_ENTRIES = 500;
  * Adds `audit`, which shows who changed what, when and why. The command reads the audit itself, because no operation
  * waits for new entries.
  */
-export function auditCommand(program: Command): void {
+export function addAuditCommand(program: Command): void {
   const audit = program
     .command('audit')
     .summary('print who did what, oldest first')
@@ -35,15 +35,15 @@ export function auditCommand(program: Command): void {
     )
     .action((options: AuditOptions) => printAudit(options));
 
-  addOperationCommand<WithMomentsAsText<Shape<typeof AuditCheckSchema>>>(audit, {
+  addOperationCommand<WithMomentsAsText<ValueOf<typeof AuditCheckSchema>>>(audit, {
     operation: checkAudit,
-    text: ({ entries, forgotten, faults }, { options }) =>
+    formatAnswer: ({ entries, forgotten, faults }, { options }) =>
       [
         ...faults.map(({ what }) => what),
         ...(faults.length > 0 ? [] : [formatSoundChain(options['known'] === undefined, entries, forgotten)]),
         ...(options['known'] === undefined ? [UNPROVEN] : []),
       ].join('\n'),
-    end: ({ faults }) => {
+    afterPrint: ({ faults }) => {
       if (faults.length > 0) process.exitCode = EXIT_CODES.findings;
     },
   });
@@ -67,10 +67,10 @@ const tellMoments = createMomentWriter(AuditEntrySchema);
 
 function printAudit({ follow, json }: AuditOptions): Promise<void> {
   const inForm = json === true ? (entry: AuditEntry) => JSON.stringify(tellMoments(entry)) : formatEntry;
-  return withLongOutput(({ stop, write }) =>
-    withParts({}, {}, INSTALLATION_PLATFORM, async ({ parts: { audit } }) => {
+  return withStoppableOutput(({ stop, write }) =>
+    withCommandContext({}, {}, INSTALLATION_PLATFORM, async ({ parts: { audit } }) => {
       const read = (after: string | null) => audit.read(after, PAGE_ENTRIES);
-      for await (const { entries, unreadable } of readPages({
+      for await (const { entries, unreadable } of readLogPages({
         read,
         after: null,
         follow: follow === true,

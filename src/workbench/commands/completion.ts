@@ -4,18 +4,18 @@ import { print } from './print.ts';
 const SHELLS = ['bash', 'zsh'] as const;
 
 /** Adds `completion`, which prints a script that completes the existing commands in a shell. */
-export function completionCommand(program: Command): void {
+export function addCompletionCommand(program: Command): void {
   program
     .command('completion')
     .description(
       'print what completes commands and options in a shell; for bash: eval "$(scoring completion bash)"',
     )
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
-    .action((shell: (typeof SHELLS)[number]) => print(completionScript(program, shell)));
+    .action((shell: (typeof SHELLS)[number]) => print(formatCompletionScript(program, shell)));
 }
 
 /** Formats a script for bash. With one more line at its beginning, zsh runs it, too. */
-function completionScript(program: Command, shell: (typeof SHELLS)[number]): string {
+function formatCompletionScript(program: Command, shell: (typeof SHELLS)[number]): string {
   const cases = program.commands.flatMap((command) => [
     ...command.commands.map((one) => formatShellCase(`*' ${command.name()} ${one.name()}'`, one)),
     formatShellCase(`'2 ${command.name()} '*`, command),

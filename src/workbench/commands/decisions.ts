@@ -1,49 +1,53 @@
 import type { Command } from 'commander';
-import type { Shape, WithMomentsAsText } from '#base/shapes.ts';
+import type { ValueOf, WithMomentsAsText } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Decision } from '#decision/decision.ts';
 import { type PlatformName, parseDecisionId } from '#decision/payer/client-key.ts';
 import { formatCallerText, quoteText } from '#decision/rules/condition-text.ts';
-import { formatExplanation, type ToldExplanation } from '#workbench/authoring/explain/explanation-text.ts';
+import {
+  type ExplanationToFormat,
+  formatExplanation,
+} from '#workbench/authoring/explain/explanation-text.ts';
 import { type DecisionListSchema, explainDecision, listDecisions } from '#workbench/platform/decisions.ts';
 import { EXIT_CODES, UsageError } from './exit.ts';
 import { explainUnreadDecisions } from './open-archive.ts';
 import { addOperationCommand, type CommandContext, type CommandOptions } from './operation-command.ts';
-import { listInputs, readInput } from './operation-inputs.ts';
+import { listOperationInputs, toInputValue } from './operation-inputs.ts';
 import { formatTable, paintForTerminal, printError } from './print.ts';
 
-type FoundList = WithMomentsAsText<Shape<typeof DecisionListSchema>>;
+type FoundList = WithMomentsAsText<ValueOf<typeof DecisionListSchema>>;
 type FoundDecision = WithMomentsAsText<Decision>;
 type Unread = NonNullable<FoundList['lookedAt']['unread']>;
 
 const SHOWN_DEFAULT = '100';
 
 /** Adds the commands about recorded decisions and their reasons, for people who answer a dispute. */
-export function decisionsCommands(program: Command): void {
+export function addDecisionsCommands(program: Command): void {
   const decisions = program.command('decisions').description('recorded decisions');
 
   addOperationCommand<Found>(decisions, {
     operation: listDecisions,
     platform: 'of all with keys',
     needs: { archive: true },
-    without: ['include'],
-    options: LIMITS.map((input) => input.option().default(SHOWN_DEFAULT)),
-    given: requireFilter,
+    omittedInputs: ['include'],
+    options: LIMITS.map((input) => input.createOption().default(SHOWN_DEFAULT)),
+    toInputs: requireFilter,
     run: find,
-    text: ({ decisions: found }) => (found.length === 0 ? '' : describe(found)),
-    json: ({ decisions: found }) => found,
+    formatAnswer: ({ decisions: found }) => (found.length === 0 ? '' : describe(found)),
+    toJsonValue: ({ decisions: found }) => found,
     jsonHelp: 'print a JSON array of decision records',
-    end: endOfFind,
+    afterPrint: endOfFind,
   });
 
   addOperationCommand<Explained>(decisions, {
     operation: explainDecision,
     needs: { archive: true },
     run: explain,
-    text: ({ explanation }) => (explanation === null ? '' : formatExplanation(explanation, paintForTerminal)),
-    json: ({ explanation }) => explanation,
+    formatAnswer: ({ explanation }) =>
+      explanation === null ? '' : formatExplanation(explanation, paintForTerminal),
+    toJsonValue: ({ explanation }) => explanation,
     jsonHelp: 'print the explanation as one JSON object; null when there is no such decision',
-    end: endOfExplain,
+    afterPrint: endOfExplain,
   });
 }
 
@@ -58,7 +62,7 @@ interface Found {
  * The input `limit` of the list, for which the command has a default of its own. The newest decisions come first, so
  * people seldom want more.
  */
-const LIMITS = listInputs(listDecisions).filter(({ name }) => name === 'limit');
+const LIMITS = listOperationInputs(listDecisions).filter(({ name }) => name === 'limit');
 
 /**
  * Throws UsageError if there is no filter, because a list of all decisions of all platforms helps nobody. Returns the
@@ -67,7 +71,7 @@ const LIMITS = listInputs(listDecisions).filter(({ name }) => name === 'limit');
 function requireFilter({ limit }: CommandOptions, given: CommandOptions): CommandOptions {
   if (Object.keys(given).length === 0)
     throw new UsageError('name what to find: --order REF, --client KEY, or both');
-  return Object.fromEntries(LIMITS.map((input) => [input.name, readInput(input, limit)]));
+  return Object.fromEntries(LIMITS.map((input) => [input.name, toInputValue(input, limit)]));
 }
 
 /** Finds decisions of the named platform, or of every platform that has a key. */
@@ -128,7 +132,7 @@ function describe(decisions: readonly FoundDecision[]): string {
 }
 
 interface Explained {
-  readonly explanation: ToldExplanation | null;
+  readonly explanation: ExplanationToFormat | null;
   readonly unread: Parameters<typeof explainUnreadDecisions>[1][];
 }
 

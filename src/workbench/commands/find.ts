@@ -12,14 +12,14 @@ import { formatTable, printError } from './print.ts';
 type Found = WithMomentsAsText<FoundRecords>;
 
 /** Adds `find`, which finds payers, orders, decisions, devices and list entries by a part of an id. */
-export function findCommand(program: Command): void {
+export function addFindCommand(program: Command): void {
   addOperationCommand<Found>(program, {
     operation: findByPart,
     platform: 'named',
     needs: { lists: true, archive: true },
-    text: formatFound,
+    formatAnswer: formatFound,
     jsonHelp: 'print what GET /v1/platform/find answers',
-    end: endOfFind,
+    afterPrint: endOfFind,
   });
 }
 

@@ -12,7 +12,7 @@ interface LogPage {
   readonly cursor: string | null;
 }
 
-interface ReadLog<Page extends LogPage> {
+interface LogReadOptions<Page extends LogPage> {
   readonly read: (after: string | null) => Promise<Page>;
   /** The cursor after which reading begins. Null begins with the oldest entry that is kept. */
   readonly after: string | null;
@@ -25,7 +25,7 @@ interface ReadLog<Page extends LogPage> {
  * Yields the pages of a log, one after the other. If the store does not answer while the log is followed, a message
  * says so once, and reading continues as soon as the store answers.
  */
-export async function* readPages<Page extends LogPage>(log: ReadLog<Page>): AsyncGenerator<Page> {
+export async function* readLogPages<Page extends LogPage>(log: LogReadOptions<Page>): AsyncGenerator<Page> {
   const read = log.follow ? waitForStore(log.read) : log.read;
   let { after } = log;
   while (!log.stop.aborted) {
@@ -59,7 +59,7 @@ function waitForStore<Page>(read: (after: string | null) => Promise<Page>) {
 }
 
 /** The output of a command that writes page by page. */
-interface LongOutput {
+interface StoppableOutput {
   /** Aborts at SIGINT and SIGTERM, and when the reader of standard output has gone. */
   readonly stop: AbortSignal;
   /**
@@ -73,7 +73,7 @@ interface LongOutput {
  * Runs a command that writes until it has written everything or is told to end. A reader that goes away, such as
  * `head`, is no error.
  */
-export async function withLongOutput<T>(run: (output: LongOutput) => Promise<T>): Promise<T> {
+export async function withStoppableOutput<T>(run: (output: StoppableOutput) => Promise<T>): Promise<T> {
   const { stdout } = process;
   const ending = new AbortController();
   const end = () => ending.abort();

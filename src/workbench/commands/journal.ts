@@ -7,7 +7,7 @@ import type { JournalGap } from '#state/journal.ts';
 import type { JournalPage, Store } from '#state/store.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
 import { EXIT_CODES, isSystemError, UsageError } from './exit.ts';
-import { readPages, withLongOutput } from './follow.ts';
+import { readLogPages, withStoppableOutput } from './follow.ts';
 import { withOpenStore } from './open-store.ts';
 import { print, printError } from './print.ts';
 
@@ -32,7 +32,7 @@ const TAIL_BYTES_MAX = 64 << 20;
  * of an entry after the last cursor of a file. The next run cuts off what follows that cursor and reads it again, so
  * no entry is lost or written twice.
  */
-export function journalCommands(program: Command): void {
+export function addJournalCommands(program: Command): void {
   const journal = program
     .command('journal')
     .description('the journal of accepted inputs and decisions, in order');
@@ -57,7 +57,7 @@ interface Sink {
 
 async function exportJournal({ follow, output, after, json }: ExportOptions): Promise<void> {
   try {
-    const done = await withLongOutput(async ({ stop, write }) => {
+    const done = await withStoppableOutput(async ({ stop, write }) => {
       const sink =
         output === undefined
           ? { cursor: after ?? null, write, close: async () => {} }
@@ -80,7 +80,7 @@ async function copyPages(store: Store, sink: Sink, follow: boolean, stop: AbortS
   const read = (after: string | null) => store.readJournal(after, PAGE_ENTRIES);
   let [cursor, written] = [begin, 0];
   const gaps: JournalGap[] = [];
-  for await (const page of readPages({ read, after: begin, follow, stop })) {
+  for await (const page of readLogPages({ read, after: begin, follow, stop })) {
     if (page.gap !== null) {
       gaps.push(page.gap);
       reportGap(page.gap);

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { Shape, WithMomentsAsText } from '#base/shapes.ts';
+import type { ValueOf, WithMomentsAsText } from '#base/shapes.ts';
 import {
   GRANTABLE_OPERATIONS,
   type GrantableOperation,
@@ -14,11 +14,11 @@ import { type AccessKeySchema, toKeyView } from '#workbench/access/key-views.ts'
 import type { StoredProposal } from '#workbench/approvals/proposals.ts';
 import { issueKey, type KeyListSchema, listKeys, revokeKey } from '#workbench/platform/keys.ts';
 import { UsageError } from './exit.ts';
-import { addOperationCommand, type CommandContext, formatProposed } from './operation-command.ts';
+import { addOperationCommand, type CommandContext, formatProposedChange } from './operation-command.ts';
 import { formatItemTable } from './operation-table.ts';
 import { parseLifetime } from './options.ts';
 
-type KeyView = WithMomentsAsText<Shape<typeof AccessKeySchema>>;
+type KeyView = WithMomentsAsText<ValueOf<typeof AccessKeySchema>>;
 
 /** The lifetime of a key for which none is given, so that a forgotten key expires. */
 const DEFAULT_LIFETIME = '365d';
@@ -27,13 +27,13 @@ const DEFAULT_LIFETIME = '365d';
 const OWNER = /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u;
 
 /** Adds `keys issue`, `list` and `revoke`. A key lets its holder call some operations for a platform. */
-export function keysCommands(program: Command): void {
+export function addKeysCommands(program: Command): void {
   const keys = program.command('keys').description('access keys of platforms');
 
   addOperationCommand<Issued>(keys, {
     operation: issueKey,
     platform: 'named or *',
-    without: ['days'],
+    omittedInputs: ['days'],
     options: [
       new Option(
         '--operations <list>',
@@ -49,17 +49,17 @@ export function keysCommands(program: Command): void {
       ),
     ],
     run: issue,
-    text: issuedText,
-    json: ({ key, record, proposal }) => {
+    formatAnswer: formatIssuedKey,
+    toJsonValue: ({ key, record, proposal }) => {
       const { id, platform, operations, expiresAt } = record;
       const waits = proposal === null ? {} : { proposalId: proposal.proposalId };
       return { id, key, platform, operations, expiresAt, ...waits };
     },
   });
 
-  addOperationCommand<WithMomentsAsText<Shape<typeof KeyListSchema>>>(keys, {
+  addOperationCommand<WithMomentsAsText<ValueOf<typeof KeyListSchema>>>(keys, {
     operation: listKeys,
-    text: (list) =>
+    formatAnswer: (list) =>
       list.keys.length === 0
         ? 'There is no key yet. Issue one: keys issue --platform <name> --operations score,verdict'
         : formatItemTable(listKeys, list.keys, { expiresAt: 'NEVER' }),
@@ -68,7 +68,7 @@ export function keysCommands(program: Command): void {
 
   addOperationCommand<KeyView>(keys, {
     operation: revokeKey,
-    text: (key) => `Key ${key.id} of ${formatKeyPlace(key)} is revoked.`,
+    formatAnswer: (key) => `Key ${key.id} of ${formatKeyPlace(key)} is revoked.`,
   });
 }
 
@@ -89,10 +89,10 @@ async function issue({ parts, platform, options, caller }: CommandContext): Prom
   const owner = options['owner'] === undefined ? undefined : parseOwner(String(options['owner']));
   return refuseAsUsageError(async () => {
     await keys.requireRoom(platform);
-    const { key, record } = keys.make(platform, operations, lifetimeMs, owner);
+    const { key, record } = keys.createKey(platform, operations, lifetimeMs, owner);
     const change = { what: 'key', record } as const;
     const proposal = await approvals.propose(INSTALLATION_PLATFORM, change, caller.actor);
-    if (proposal === null) await approvals.key({ platform, who: caller.actor.text }, change);
+    if (proposal === null) await approvals.keepKey({ platform, who: caller.actor.text }, change);
     return { key, record: toKeyView(record, clock()), proposal };
   });
 }
@@ -105,11 +105,11 @@ async function refuseAsUsageError<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function issuedText({ key, record, proposal }: Issued): string {
+function formatIssuedKey({ key, record, proposal }: Issued): string {
   const { id, operations, expiresAt } = record;
   const end = expiresAt === null ? 'does not expire' : `expires ${expiresAt}`;
   return [
-    ...(proposal === null ? [] : [formatProposed(proposal.proposalId, proposal.lines)]),
+    ...(proposal === null ? [] : [formatProposedChange(proposal.proposalId, proposal.lines)]),
     `Key ${id} for ${formatKeyPlace(record)}: ${operations.join(', ')}; ${end}.`,
     `Store it as a secret; it is shown only now${proposal === null ? '' : ', and works once it is approved'}:`,
     key,

@@ -3,7 +3,11 @@ import { formatCount } from '#base/count-text.ts';
 import type { WithMomentsAsText } from '#base/shapes.ts';
 import { formatCallerText, quoteText } from '#decision/rules/condition-text.ts';
 import { listAsOfNotes } from '#history/evidence/presentation.ts';
-import { type ClientLinks, findRefusedPayers, type RefusedPayers } from '#workbench/payers/client-links.ts';
+import {
+  type ClientLinks,
+  countRefusedPayers,
+  type RefusedPayerTotals,
+} from '#workbench/payers/client-links.ts';
 import { readClientLinks } from '#workbench/platform/client/client.ts';
 import { EXIT_CODES, NothingFoundError, UsageError } from './exit.ts';
 import { addOperationCommand } from './operation-command.ts';
@@ -12,7 +16,7 @@ import { formatTable, printError } from './print.ts';
 type Links = WithMomentsAsText<ClientLinks>;
 
 /** Adds `links`, which shows who shares devices and addresses with a client, and which payers a block would refuse. */
-export function linksCommand(program: Command): void {
+export function addLinksCommand(program: Command): void {
   addOperationCommand<Links | null>(program, {
     operation: readClientLinks,
     platform: 'named',
@@ -25,9 +29,9 @@ export function linksCommand(program: Command): void {
       const { block } = options;
       return replaceProposal(found, Array.isArray(block) ? block.map(String) : null);
     },
-    text: (found) => (found === null ? '' : describe(found)),
+    formatAnswer: (found) => (found === null ? '' : describe(found)),
     jsonHelp: 'print what GET /v1/platform/client/links answers; null for nobody',
-    end: (found, { options, platform }) => {
+    afterPrint: (found, { options, platform }) => {
       if (found === null && options['json'] !== true)
         printError(
           `Nothing is known of the client ${quoteText(String(options['clientIdKey']))} of ${platform}.`,
@@ -57,7 +61,7 @@ function replaceProposal(found: Links | null, block: readonly string[] | null): 
   if (missing !== undefined)
     throw new UsageError(`--block names ${quoteText(missing)}, who is not among the clients shown`);
   const clients = found.clients.map((one) => ({ ...one, proposed: chosen.includes(one) }));
-  const proposal = { clients: chosen.map((one) => one.clientIdKey), refused: findRefusedPayers(chosen) };
+  const proposal = { clients: chosen.map((one) => one.clientIdKey), refused: countRefusedPayers(chosen) };
   return { ...found, clients, proposal };
 }
 
@@ -148,7 +152,7 @@ function formatPaidShare({ paid, reversed, unpaid, unknown }: LinkedClient['orde
 }
 
 /** Formats how many clients a block would refuse, and what some of them paid. */
-function formatRefused({ clients, payers, orders, money }: RefusedPayers): string {
+function formatRefused({ clients, payers, orders, money }: RefusedPayerTotals): string {
   const whom = formatCount(clients, 'client');
   if (payers === 0) return `${whom}, of whom none paid`;
   const sums = Object.entries(money).map(([currency, sum]) => `${sum} ${currency}`);

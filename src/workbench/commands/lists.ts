@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { type Command, Option } from 'commander';
-import type { Shape, WithMomentsAsText } from '#base/shapes.ts';
-import { findContentFault, formatListContent, LIST_KINDS } from '#decision/shared-lists.ts';
+import type { ValueOf, WithMomentsAsText } from '#base/shapes.ts';
+import { findListContentFault, formatListContent, LIST_KINDS } from '#decision/shared-lists.ts';
 import { LINES_MAX } from '#workbench/platform/lines.ts';
 import type {
-  LineEffect,
+  AppliedListLine,
   ListEntriesSchema,
   ListEntryViewSchema,
   SharedListSchema,
@@ -26,9 +26,9 @@ import { formatItemTable } from './operation-table.ts';
 import { parseReason } from './options.ts';
 import { print, printError } from './print.ts';
 
-type Lists = WithMomentsAsText<Shape<typeof SharedListsSchema>>;
-type Entries = WithMomentsAsText<Shape<typeof ListEntriesSchema>>;
-type Entry = WithMomentsAsText<Shape<typeof ListEntryViewSchema>>;
+type Lists = WithMomentsAsText<ValueOf<typeof SharedListsSchema>>;
+type Entries = WithMomentsAsText<ValueOf<typeof ListEntriesSchema>>;
+type Entry = WithMomentsAsText<ValueOf<typeof ListEntryViewSchema>>;
 
 const COMMON = { platform: 'named or *', needs: { lists: true } } as const;
 
@@ -36,7 +36,7 @@ const COMMON = { platform: 'named or *', needs: { lists: true } } as const;
  * Adds `lists show`, `make`, `add`, `remove` and `import` for the shared lists, which people change without a
  * release.
  */
-export function listsCommands(program: Command): void {
+export function addListsCommands(program: Command): void {
   const lists = program
     .command('lists')
     .description('shared lists, which rules check and which change without a release');
@@ -44,47 +44,48 @@ export function listsCommands(program: Command): void {
   addOperationCommand<Lists | Entries>(lists, {
     ...COMMON,
     operation: readListEntries,
-    optional: ['list'],
+    optionalArguments: ['list'],
     run: ({ read }, given) => read(given['list'] === undefined ? readLists : readListEntries, given),
-    text: (shown, { options, platform }) =>
-      'lists' in shown ? listsText(shown, platform) : formatEntries(shown, options['value'] !== undefined),
+    formatAnswer: (shown, { options, platform }) =>
+      'lists' in shown ? formatLists(shown, platform) : formatEntries(shown, options['value'] !== undefined),
     jsonHelp: 'print a JSON array',
   });
 
-  addOperationCommand<WithMomentsAsText<Shape<typeof SharedListSchema>>>(lists, {
+  addOperationCommand<WithMomentsAsText<ValueOf<typeof SharedListSchema>>>(lists, {
     ...COMMON,
     operation: makeList,
-    given: ({ kind, attribute = null }) => {
+    toInputs: ({ kind, attribute = null }) => {
       const held = LIST_KINDS.find((one) => one === kind);
       const named = attribute === null ? null : String(attribute);
-      const fault = held === undefined ? null : findContentFault({ kind: held, attribute: named });
+      const fault = held === undefined ? null : findListContentFault({ kind: held, attribute: named });
       if (fault !== null) throw new UsageError(`--attribute ${fault}`);
       return {};
     },
-    text: ({ list, kind, attribute = null }) =>
+    formatAnswer: ({ list, kind, attribute = null }) =>
       `The list ${list} is made; its entries are of kind ${formatListContent({ kind, attribute })}.`,
   });
 
   addOperationCommand<Entry>(lists, {
     ...COMMON,
     operation: putListEntry,
-    text: ({ value, expiresAt, remark }, { options }) => {
+    formatAnswer: ({ value, expiresAt, remark }, { options }) => {
       const end = expiresAt === null ? 'until it is removed' : `until ${expiresAt}`;
       return [
         `${value} is on the list ${options['list']} ${end}.`,
         ...(remark === undefined ? [] : [remark]),
       ].join('\n');
     },
-    json: (entry, { options }) => ({ list: options['list'], ...entry }),
+    toJsonValue: (entry, { options }) => ({ list: options['list'], ...entry }),
   });
 
-  addOperationCommand<Shape<typeof ListRemovalSchema>>(lists, {
+  addOperationCommand<ValueOf<typeof ListRemovalSchema>>(lists, {
     ...COMMON,
     operation: removeListEntry,
     options: [new Option('--reason <text>', 'why; the audit keeps it').makeOptionMandatory()],
-    text: ({ removed }, { options }) => (removed ? `It is removed from the list ${options['list']}.` : ''),
-    json: ({ removed }, { options }) => ({ list: options['list'], removed }),
-    end: ({ removed }, { options, platform }) => {
+    formatAnswer: ({ removed }, { options }) =>
+      removed ? `It is removed from the list ${options['list']}.` : '',
+    toJsonValue: ({ removed }, { options }) => ({ list: options['list'], removed }),
+    afterPrint: ({ removed }, { options, platform }) => {
       const list = options['list'];
       if (removed) return;
       printError(
@@ -97,20 +98,20 @@ export function listsCommands(program: Command): void {
   addOperationCommand<ReadonlyMap<string, number>>(lists, {
     ...COMMON,
     operation: importListEntries,
-    without: ['value', 'remove', 'expiresAt'],
+    omittedInputs: ['value', 'remove', 'expiresAt'],
     options: [new Option('--reason <text>', 'the reason for lines that have none')],
     run: importFile,
-    text: (counts, { options }) =>
+    formatAnswer: (counts, { options }) =>
       `${options['list']}: ${[...counts].map(([what, count]) => `${count} ${what}`).join(', ')}`,
     jsonHelp: 'print a JSON object a line',
-    json: () => undefined,
-    end: (counts) => {
+    toJsonValue: () => undefined,
+    afterPrint: (counts) => {
       if (counts.has('refused')) process.exitCode = EXIT_CODES.findings;
     },
   });
 }
 
-function listsText({ lists }: Lists, platform: string): string {
+function formatLists({ lists }: Lists, platform: string): string {
   if (lists.length === 0)
     return 'There is no list yet. Make one: lists make <list> --kind <kind> --platform <name>';
   const rows = lists.map(({ kind, attribute = null, ofInstallation, ...list }) => ({
@@ -158,7 +159,7 @@ async function importFile(asking: CommandContext, { list }: Readonly<Record<stri
   }
 }
 
-function reportLine(told: LineEffect, before: number, counts: Map<string, number>, json: boolean): void {
+function reportLine(told: AppliedListLine, before: number, counts: Map<string, number>, json: boolean): void {
   const line = told.line + before;
   const what = 'result' in told ? told.result : 'refused';
   counts.set(what, (counts.get(what) ?? 0) + 1);
@@ -170,7 +171,7 @@ function reportLine(told: LineEffect, before: number, counts: Map<string, number
 async function* readLines(file: string, defaults: object): AsyncGenerator<string> {
   try {
     for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Infinity }))
-      yield `${addDefaults(text, defaults)}\n`;
+      yield `${toEntryLine(text, defaults)}\n`;
   } catch (error) {
     throw error instanceof Error && 'code' in error
       ? new UsageError(`${file} cannot be read: ${error.message}`)
@@ -182,7 +183,7 @@ async function* readLines(file: string, defaults: object): AsyncGenerator<string
  * Converts a line to the form that the operation takes. A line that does not begin with `{` is a value. Blank lines,
  * comments and broken JSON are returned unchanged.
  */
-function addDefaults(text: string, defaults: object): string {
+function toEntryLine(text: string, defaults: object): string {
   const line = text.trim();
   if (line === '' || line.startsWith('#')) return text;
   if (!line.startsWith('{')) return JSON.stringify({ ...defaults, value: line });

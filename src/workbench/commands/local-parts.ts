@@ -1,18 +1,18 @@
 import { createLog } from '#base/log.ts';
 import { Metrics } from '#checkout/metrics/metrics.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
-import { createFixedRules, LoadedRules, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
-import { type Config, findSignalSecrets, getSignalSecret, readConfig } from '#config.ts';
+import { createFixedRuleSource, LoadedRules, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
+import { type Config, getSignalSecret, listSignalSecrets, readConfig } from '#config.ts';
 import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
-import { ThreadedReader } from '#state/rule-folders/rule-reader.ts';
+import { ThreadedRuleReader } from '#state/rule-folders/rule-reader.ts';
 import type { Store } from '#state/store.ts';
 import { composeParts } from '#workbench/composition.ts';
 import { ErasureLedger } from '#workbench/payers/erasure.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { createPlatformParts } from '#workbench/platform/platform-parts.ts';
 import { agreeOnSecret, SECRET_REGISTER } from '#workbench/upkeep/signal-secret.ts';
-import { withArchiveOf } from './open-archive.ts';
+import { withArchiveReader } from './open-archive.ts';
 import { withOpenStore } from './open-store.ts';
 
 /** What an operation needs besides the store. The command reads nothing else. */
@@ -37,7 +37,7 @@ export function withLocalParts<T>(needs: OperationNeeds, run: (parts: RuleParts)
     withArchiveIf(needs.archive === true && config.archiveDir !== null, store, async (archive) => {
       const secrets = await readSecrets(needs, config, store, clock());
       const { rulesDir } = config;
-      const loadedRules = new LoadedRules(rulesDir, new ThreadedReader(rulesDir), secrets.attributeHmacs);
+      const loadedRules = new LoadedRules(rulesDir, new ThreadedRuleReader(rulesDir), secrets.attributeHmacs);
       if (needs.rules === true) await loadedRules.refresh();
       const parts = composeLocalParts({ config, needs, store, clock, archive, loadedRules, secrets });
       try {
@@ -56,7 +56,7 @@ function withArchiveIf<T>(
   store: Store,
   run: (archive: ArchiveReader | null) => Promise<T>,
 ): Promise<T> {
-  return isNeeded ? withArchiveOf(store, run) : run(null);
+  return isNeeded ? withArchiveReader(store, run) : run(null);
 }
 
 type Secrets = Awaited<ReturnType<typeof readSecrets>>;
@@ -66,7 +66,7 @@ type Secrets = Awaited<ReturnType<typeof readSecrets>>;
  * recognised.
  */
 async function readSecrets({ lists = false }: OperationNeeds, config: Config, store: Store, now: number) {
-  const atHand = findSignalSecrets(config);
+  const atHand = listSignalSecrets(config);
   const attributeHmacs = createAttributeHmacs(atHand);
   if (!lists) return { signalSecret: atHand[0] ?? '', signalSecretPrevious: null, attributeHmacs };
   const isNoted = (await store.registers.read(SECRET_REGISTER)) !== null;
@@ -77,7 +77,7 @@ async function readSecrets({ lists = false }: OperationNeeds, config: Config, st
   return {
     signalSecret,
     signalSecretPrevious,
-    attributeHmacs: createAttributeHmacs(findSignalSecrets(config)),
+    attributeHmacs: createAttributeHmacs(listSignalSecrets(config)),
   };
 }
 
@@ -131,10 +131,10 @@ function composeLocalParts({
  */
 function createRuleSource(loadedRules: LoadedRules): RuleSource {
   return {
-    choose: (client) => createFixedRules(loadedRules.deciding(null)).choose(client),
-    observe: () => {},
-    observeOutcome: () => {},
-    candidateFailed: () => {},
-    ruleSetOf: (digest) => loadedRules.withDigest(digest),
+    choose: (client) => createFixedRuleSource(loadedRules.requireReleased(null)).choose(client),
+    countVerdict: () => {},
+    countOutcome: () => {},
+    countCandidateError: () => {},
+    findRuleSetByDigest: (digest) => loadedRules.findByDigest(digest),
   };
 }

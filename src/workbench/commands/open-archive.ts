@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { formatCount } from '#base/count-text.ts';
 import { type Config, ConfigError, readConfig } from '#config.ts';
-import { type Archive, type ErasedClients, readUnshippedErasures } from '#history/archive/archive.ts';
+import { type Archive, type ErasedClientNumbers, readErasedClientNumbers } from '#history/archive/archive.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import type { Segment, UnreadSegment } from '#history/archive/archive-log.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import { openArchive } from '#history/archive/s3/open-archive.ts';
-import { getSegmentFile } from '#history/archive/segment-files.ts';
+import { getSegmentFilePath } from '#history/archive/segment-files.ts';
 import { createSnapshotOpener, type OpenSnapshot } from '#history/archive/snapshot.ts';
 import { formatUnread } from '#history/archive/unread-decisions.ts';
 import { getDbPath } from '#state/sqlite/open-file.ts';
@@ -15,14 +15,16 @@ import type { Store } from '#state/store.ts';
 import { withOpenStore, withRegisters } from './open-store.ts';
 
 /** Runs a command on the decisions in the store and in the archive. */
-export function withDecisions<T>(run: (decisions: DecisionLookup, store: Store) => Promise<T>): Promise<T> {
+export function withDecisionLookup<T>(
+  run: (decisions: DecisionLookup, store: Store) => Promise<T>,
+): Promise<T> {
   return withOpenStore((store) =>
-    withArchiveOf(store, (archive) => run(new DecisionLookup(store, archive), store)),
+    withArchiveReader(store, (archive) => run(new DecisionLookup(store, archive), store)),
   );
 }
 
 /** Runs a command on the archive, if there is one, and the journal of an open store. */
-export async function withArchiveOf<T>(
+export async function withArchiveReader<T>(
   store: Store,
   run: (archive: ArchiveReader) => Promise<T>,
 ): Promise<T> {
@@ -64,17 +66,17 @@ export async function withArchive<T>(run: (archive: Archive) => Promise<T>): Pro
  * Runs a command on snapshots of archive and journal, with the clients who were erased. If the archive is not that of
  * the store, or there is no store, the snapshots are of the archive alone.
  */
-export async function withSnapshots<T>(
-  run: (open: OpenSnapshot, erased: ErasedClients) => Promise<T>,
+export async function withSnapshotOpener<T>(
+  run: (open: OpenSnapshot, erased: ErasedClientNumbers) => Promise<T>,
 ): Promise<T> {
   const { archiveDir } = readArchiveConfig();
-  const alone = (erased: ErasedClients) =>
+  const alone = (erased: ErasedClientNumbers) =>
     withArchive((archive) => run(createSnapshotOpener(archive), erased));
   if (!hasStore()) return alone([]);
   return withOpenStore(async (store) => {
-    const erased = await readUnshippedErasures(store);
+    const erased = await readErasedClientNumbers(store);
     if (await isArchivedElsewhere(store.registers, archiveDir)) return alone(erased);
-    return withArchiveOf(store, (past) => run(past.openToEnd, erased));
+    return withArchiveReader(store, (past) => run(past.openToEnd, erased));
   });
 }
 
@@ -90,7 +92,7 @@ export function formatUnreadSegments(leftOut: readonly UnreadSegment[]): readonl
       .filter(({ why = 'damaged' }) => why === 'damaged')
       .map(
         (segment) =>
-          `${formatCount(segment.rows, `row of ${segment.table} is`, `rows of ${segment.table} are`)} left out: ${getSegmentFile(segment, 'parquet')} cannot be read; put the file back from a backup of the archive.${formatErased(segment)}`,
+          `${formatCount(segment.rows, `row of ${segment.table} is`, `rows of ${segment.table} are`)} left out: ${getSegmentFilePath(segment, 'parquet')} cannot be read; put the file back from a backup of the archive.${formatErased(segment)}`,
       ),
   ];
 }
@@ -111,8 +113,8 @@ function formatErased({ without = [] }: Segment): string {
  * Reads the erased clients whom the archive may still hold. Returns an empty array if there is no store, for example
  * on a machine that has only a copy of an archive.
  */
-export async function readErasedNow(): Promise<ErasedClients> {
-  return hasStore() ? withOpenStore(readUnshippedErasures) : [];
+export async function readErasedClients(): Promise<ErasedClientNumbers> {
+  return hasStore() ? withOpenStore(readErasedClientNumbers) : [];
 }
 
 function hasStore(): boolean {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readExactClock } from '#base/clock.ts';
 import { readConfig } from '#config.ts';
-import { openStoreWithSalt } from '#history/archive/s3/open-archive.ts';
+import { openStoreWithArchivedSalt } from '#history/archive/s3/open-archive.ts';
 import { createStoreClock } from '#state/clock-offset.ts';
 import { getDbPath } from '#state/sqlite/open-file.ts';
 import type { Registers, Store } from '#state/store.ts';
@@ -55,7 +55,7 @@ async function openForCommand(isAccepted: boolean): Promise<Store> {
   const config = readConfig();
   const isNew = config.redisUrl === null && !existsSync(getDbPath(config.dataDir));
   const patience = { limitMs: PATIENCE_MS, onLongWait: () => printError(WAITING) };
-  const store = await openStoreWithSalt(
+  const store = await openStoreWithArchivedSalt(
     { ...config, patience, isForCommand: true, isAccepted },
     createErrorPrinter(),
   );

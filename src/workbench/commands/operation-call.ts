@@ -8,8 +8,8 @@ import type { Caller } from '#checkout/access/caller.ts';
 import {
   createSearchQueue,
   type DeclaredOperation,
+  formatAnswerTimes,
   type ListenerPolicy,
-  writeAnswerTimes,
 } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
@@ -19,7 +19,7 @@ import type { RuleParts } from '#workbench/platform/parts.ts';
 import { toPlatformProblem } from '#workbench/platform/refusals.ts';
 
 /** The inputs of an operation, in the parts of a request. */
-export interface OperationGiven {
+export interface OperationRequest {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   /**
@@ -39,7 +39,7 @@ export interface OperationAnswer {
 }
 
 /** Creates a caller for the user of the operating system, who may use every operation on the data of `platform`. */
-export function createSystemUser(platform: PlatformName, note = ''): Caller {
+export function createSystemUserCaller(platform: PlatformName, note = ''): Caller {
   const actor = createUserActor();
   return {
     actor: { ...actor, text: `${actor.text}${note}` },
@@ -58,20 +58,20 @@ export async function callOperation(
   operation: DeclaredOperation<RuleParts>,
   parts: RuleParts,
   caller: Caller,
-  given: OperationGiven = {},
+  given: OperationRequest = {},
 ): Promise<OperationAnswer> {
   const ctx = createContext(operation, given);
   const listener: ListenerPolicy = {
     keys: parts.keys,
-    browsers: { callerOf: async () => caller },
+    browsers: { requireSessionCaller: async () => caller },
     isStrict: true,
     whileReading: (_ctx, read) => read(),
-    own: () => {},
+    assignPlatform: () => {},
     openBodyMs: 0,
     searches: createSearchQueue(),
   };
   try {
-    const answer = writeAnswerTimes(ctx, operation.answers, await operation.run(ctx, parts, listener));
+    const answer = formatAnswerTimes(ctx, operation.answers, await operation.run(ctx, parts, listener));
     const stream = answer instanceof Readable ? answer : null;
     return { status: ctx.status, json: stream === null ? toJson(answer) : null, stream };
   } catch (error) {
@@ -89,7 +89,7 @@ const koa = new Koa<RequestState>();
 
 function createContext(
   { route }: DeclaredOperation<RuleParts>,
-  { path = {}, query = {}, body }: OperationGiven,
+  { path = {}, query = {}, body }: OperationRequest,
 ): RouteContext {
   const [method = '', place = ''] = route.split(' ');
   const req = new GivenRequest(piecesOf(body));
@@ -104,15 +104,15 @@ function createContext(
     operation: 'none',
     route: place,
     caller: null,
-    ownsWork: false,
+    isWorkOfPlatform: false,
     admitted: Promise.resolve(true),
-    noted: {},
+    extraLogMembers: {},
     failure: null,
   } satisfies RequestState);
   return Object.assign(ctx, { params: path });
 }
 
-async function* piecesOf(body: OperationGiven['body']): AsyncGenerator<string> {
+async function* piecesOf(body: OperationRequest['body']): AsyncGenerator<string> {
   if (body === undefined) return;
   if ('lines' in body) yield* body.lines;
   else yield JSON.stringify(body.json);

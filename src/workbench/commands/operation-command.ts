@@ -7,7 +7,7 @@ import { HttpProblem } from '#checkout/http/request/problems.ts';
 import { readConfig } from '#config.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { ProposalRefused } from '#workbench/approvals/proposals.ts';
-import { isGated } from '#workbench/platform/gated-operation.ts';
+import { isSubjectToApproval } from '#workbench/platform/approval-operation.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { CommandRefusedError, FindingsError, NothingFoundError, UsageError } from './exit.ts';
 import type { OperationNeeds } from './local-parts.ts';
@@ -15,12 +15,12 @@ import type { OperationAnswer } from './operation-call.ts';
 import {
   formatArgumentName,
   type InputPlace,
-  listInputs,
+  listOperationInputs,
   lowerFirst,
   type OperationInput,
-  readInput,
+  toInputValue,
 } from './operation-inputs.ts';
-import { parseListOwner, parsePlatform } from './options.ts';
+import { parsePlatform, parsePlatformOrInstallation } from './options.ts';
 import { print } from './print.ts';
 
 /** The ways in which a command takes the platform that it is about. */
@@ -88,39 +88,39 @@ export interface OperationCommand<Told> {
   readonly platform?: keyof typeof PLATFORM_OPTIONS;
   readonly needs?: OperationNeeds;
   /** The names of parameters and members that the command does not take. */
-  readonly without?: readonly string[];
+  readonly omittedInputs?: readonly string[];
   /** The names of positional arguments that may be left out. */
-  readonly optional?: readonly string[];
+  readonly optionalArguments?: readonly string[];
   /** Options that replace those of the operation, or are added to them. */
   readonly options?: readonly Option[];
   /** Returns inputs of the operation that replace those that the person gave, or are added to them. */
-  readonly given?: (
+  readonly toInputs?: (
     options: CommandOptions,
     given: Readonly<Record<string, unknown>>,
   ) => Readonly<Record<string, unknown>>;
   /** Runs a command that does something other than call the operation once, or page by page. */
   readonly run?: (asking: CommandContext, given: Readonly<Record<string, unknown>>) => Promise<Told>;
   /** Formats the answer for people. An empty text is not printed. */
-  readonly text: (told: Told, asking: CommandContext) => string;
+  readonly formatAnswer: (told: Told, asking: CommandContext) => string;
   /**
    * Returns what --json prints. Without this member, --json prints the answer, or only the items if the answer is a
    * list.
    */
-  readonly json?: (told: Told, asking: CommandContext) => unknown;
+  readonly toJsonValue?: (told: Told, asking: CommandContext) => unknown;
   readonly jsonHelp?: string;
   /** Runs last, with and without --json. It prints notes for people, and sets the exit code. */
-  readonly end?: (told: Told, asking: CommandContext) => void;
+  readonly afterPrint?: (told: Told, asking: CommandContext) => void;
 }
 
 /** Adds the command of an operation to its group. */
 export function addOperationCommand<Told>(group: Command, declared: OperationCommand<Told>): void {
-  const { operation, platform, options = [], given: givenOf } = declared;
+  const { operation, platform, options = [], toInputs: givenOf } = declared;
   const { command: spec } = operation;
   if (spec === undefined) throw new Error(`${operation.route} declares no command`);
   const inputs = listTakenInputs(declared);
   const words = (spec.words ?? []).map((name) => ({
     name,
-    isRequired: declared.optional?.includes(name) !== true,
+    isRequired: declared.optionalArguments?.includes(name) !== true,
   }));
   const command = group
     .command([spec.name.split(' ').at(-1), ...words.map(formatWordUsage)].join(' '))
@@ -131,8 +131,8 @@ export function addOperationCommand<Told>(group: Command, declared: OperationCom
   const own = new Set(options.map((option) => option.attributeName()));
   for (const input of inputs)
     if (spec.words?.includes(input.name) !== true && !own.has(getAttributeName(input)))
-      command.addOption(input.option());
-  if (isGated(operation)) command.option(...WITHOUT_APPROVAL);
+      command.addOption(input.createOption());
+  if (isSubjectToApproval(operation)) command.option(...WITHOUT_APPROVAL_OPTION);
   command.option('--json', declared.jsonHelp ?? 'print one JSON object');
   command.action(async (...given: readonly unknown[]) => {
     const taken: CommandOptions = {
@@ -142,14 +142,14 @@ export function addOperationCommand<Told>(group: Command, declared: OperationCom
       ...Object.fromEntries(words.map(({ name }, index) => [name, given[index]])),
     };
     const whose = choosePlatform(platform, taken['platform']);
-    const read = inputs.map((input) => [input.name, readInput(input, readGiven(input, taken))] as const);
+    const read = inputs.map((input) => [input.name, toInputValue(input, readGiven(input, taken))] as const);
     const values = Object.fromEntries(read.filter(([, value]) => value !== undefined));
     await run(declared, taken, whose, { ...values, ...givenOf?.(taken, values) });
   });
 }
 
 /** The option `--without-approval` of commands whose change another person may have to approve. */
-export const WITHOUT_APPROVAL = [
+export const WITHOUT_APPROVAL_OPTION = [
   '--without-approval',
   'make the change without approval although APPROVALS is required; the audit shows it',
 ] as const;
@@ -160,10 +160,10 @@ export const WITHOUT_APPROVAL = [
  */
 function listTakenInputs<Told>({
   operation,
-  without = [],
+  omittedInputs: without = [],
 }: OperationCommand<Told>): readonly OperationInput[] {
   const left = isPaged(operation) ? [...without, 'after', 'limit'] : without;
-  return listInputs(operation).filter(({ name }) => !left.includes(name));
+  return listOperationInputs(operation).filter(({ name }) => !left.includes(name));
 }
 
 function isPaged({ parameters = [] }: DeclaredOperation<RuleParts>): boolean {
@@ -189,7 +189,7 @@ function formatWordUsage({
 }
 
 function getAttributeName(input: OperationInput): string {
-  return input.option().attributeName();
+  return input.createOption().attributeName();
 }
 
 function formatHelp({ summary, description }: DeclaredOperation<RuleParts>, spec: CliCommandSpec): string {
@@ -207,7 +207,7 @@ function createPlatformOption(kind: keyof typeof PLATFORM_OPTIONS): Option {
 
 function choosePlatform(kind: keyof typeof PLATFORM_OPTIONS | undefined, given: unknown): PlatformName {
   if (kind === undefined) return INSTALLATION_PLATFORM;
-  return kind === 'named' ? parsePlatform(String(given)) : parseListOwner(String(given));
+  return kind === 'named' ? parsePlatform(String(given)) : parsePlatformOrInstallation(String(given));
 }
 
 async function run<Told>(
@@ -218,9 +218,10 @@ async function run<Told>(
 ): Promise<void> {
   const { operation, needs = {} } = declared;
   const withoutApproval = options['withoutApproval'] === true;
-  await withParts({ ...needs, withoutApproval }, options, platform, async (asking) => {
+  await withCommandContext({ ...needs, withoutApproval }, options, platform, async (asking) => {
     if (declared.run !== undefined) return printAnswer(declared, await declared.run(asking, given), asking);
-    if (!isGated(operation)) return printAnswer(declared, await asking.read<Told>(operation, given), asking);
+    if (!isSubjectToApproval(operation))
+      return printAnswer(declared, await asking.read<Told>(operation, given), asking);
     const answer = await asking.ask(operation, given);
     return answer.status === 202
       ? printProposed(answer, asking)
@@ -229,7 +230,7 @@ async function run<Told>(
 }
 
 /** Runs `work` with the functions that call operations on the store that environment variables name. */
-export async function withParts<T>(
+export async function withCommandContext<T>(
   needs: OperationNeeds,
   options: CommandOptions,
   platform: PlatformName,
@@ -237,7 +238,7 @@ export async function withParts<T>(
 ): Promise<T> {
   // These modules are loaded only if a command runs, because help needs nothing of the service.
   const { withLocalParts } = await import('./local-parts.ts');
-  const { callOperation, createSystemUser: systemUser } = await import('./operation-call.ts');
+  const { callOperation, createSystemUserCaller: systemUser } = await import('./operation-call.ts');
   const done = withLocalParts(needs, (parts) => {
     const isPast = needs.withoutApproval === true && readConfig().requiresApproval;
     const callerAt = (whose: PlatformName) => systemUser(whose, isPast ? ', without approval' : '');
@@ -246,7 +247,7 @@ export async function withParts<T>(
       try {
         return await callOperation(operation, parts, caller, toRequest(operation, given, lines));
       } catch (error) {
-        throw wordRefusal(error, operation);
+        throw toErrorForPeople(error, operation);
       }
     };
     const read: CommandContext['read'] = async (operation, given, whose) =>
@@ -264,7 +265,7 @@ function toRequest(
   given: Readonly<Record<string, unknown>>,
   lines?: AsyncIterable<string>,
 ) {
-  const inputs = listInputs(operation);
+  const inputs = listOperationInputs(operation);
   const at = (place: InputPlace) =>
     Object.fromEntries(
       inputs
@@ -324,7 +325,7 @@ function readItems(answer: Readonly<Record<string, unknown>>, member: string): r
 }
 
 function printAnswer<Told>(
-  { text, json, end }: OperationCommand<Told>,
+  { formatAnswer: text, toJsonValue: json, afterPrint: end }: OperationCommand<Told>,
   told: Told,
   asking: CommandContext,
 ): void {
@@ -344,11 +345,13 @@ function printAnswer<Told>(
 async function printProposed({ json }: OperationAnswer, { parts, options }: CommandContext): Promise<void> {
   const { proposalId }: { readonly proposalId: string } = JSON.parse(json ?? '{}');
   if (options['json'] === true) return print(json ?? 'null');
-  const proposals = await parts.approvals.all(INSTALLATION_PLATFORM);
-  print(formatProposed(proposalId, proposals.find((one) => one.proposalId === proposalId)?.lines ?? []));
+  const proposals = await parts.approvals.list(INSTALLATION_PLATFORM);
+  print(
+    formatProposedChange(proposalId, proposals.find((one) => one.proposalId === proposalId)?.lines ?? []),
+  );
 }
 
-export function formatProposed(proposalId: string, lines: readonly string[]): string {
+export function formatProposedChange(proposalId: string, lines: readonly string[]): string {
   return [
     'Nothing was changed yet: somebody else has to approve the change.',
     ...lines.map((line) => `  ${line}`),
@@ -360,10 +363,10 @@ export function formatProposed(proposalId: string, lines: readonly string[]): st
  * Converts a refusal to an error for people. Its message names the command's options in place of the parameters of
  * the HTTP interface.
  */
-function wordRefusal(error: unknown, operation: DeclaredOperation<RuleParts>): unknown {
+function toErrorForPeople(error: unknown, operation: DeclaredOperation<RuleParts>): unknown {
   if (!(error instanceof HttpProblem)) return error;
   const { status, message, errors } = error;
-  const flags = new Map(listInputs(operation).map((input) => [input.name, input.shown]));
+  const flags = new Map(listOperationInputs(operation).map((input) => [input.name, input.cliName]));
   const [at] = errors;
   const member = at?.pointer === undefined ? undefined : flags.get(at.pointer.slice(1).split('/')[0] ?? '');
   const said =

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { isJsonObject } from '#base/files/json-object.ts';
 import { Type } from '#base/json-schema.ts';
 import type { DeclaredOperation } from '#checkout/http/operation/operation.ts';
-import { suggestName } from '#decision/rules/problem.ts';
+import { formatNameHint } from '#decision/rules/problem.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { UsageError } from './exit.ts';
 import { parseLifetime, parseReason, parseTime, toOptionFlag } from './options.ts';
@@ -17,12 +17,12 @@ export interface OperationInput {
   readonly isRequired: boolean;
   readonly schema: object;
   /** How the command line writes the input: an option like `--expires`, or the name of a positional argument. */
-  readonly shown: string;
-  readonly option: () => Option;
+  readonly cliName: string;
+  readonly createOption: () => Option;
 }
 
 /** Lists the inputs of an operation: its parameters, except headers, and the members of its body. */
-export function listInputs({
+export function listOperationInputs({
   parameters = [],
   body,
   command,
@@ -43,7 +43,7 @@ export function listInputs({
   const isWord = (name: string) => command?.words?.includes(name) === true;
   return [...inParameters, ...inBody].map(({ description, ...input }) => {
     const flag = toOptionFlag(command?.flags?.[input.name] ?? getOptionName(input.name));
-    const option = () => {
+    const createOption = () => {
       const made = new Option(
         formatOption(flag, input.name, input.schema),
         describeInput({ ...input, description }),
@@ -51,7 +51,11 @@ export function listInputs({
       if (input.isRequired) made.makeOptionMandatory();
       return 'default' in input.schema ? made.default(String(input.schema.default)) : made;
     };
-    return { ...input, shown: isWord(input.name) ? formatArgumentName(input.name) : `--${flag}`, option };
+    return {
+      ...input,
+      cliName: isWord(input.name) ? formatArgumentName(input.name) : `--${flag}`,
+      createOption,
+    };
   });
 }
 
@@ -74,7 +78,7 @@ function describeInput({
   name,
   schema,
   description,
-}: Omit<OperationInput, 'shown' | 'option'> & Described): string {
+}: Omit<OperationInput, 'cliName' | 'createOption'> & Described): string {
   switch (getInputKind(name, schema)) {
     case 'lifetime':
       return 'how long it lasts, like 30d; without it there is no end';
@@ -137,7 +141,7 @@ function getInputKind(name: string, given: object): InputKind {
  * Converts what a person gave to the value for a request. Returns undefined if nothing was given. Throws UsageError
  * if the text does not fit the input.
  */
-export function readInput({ name, schema, shown }: OperationInput, given: unknown): unknown {
+export function toInputValue({ name, schema, cliName: shown }: OperationInput, given: unknown): unknown {
   if (given === undefined) return undefined;
   const text = String(given);
   switch (getInputKind(name, schema)) {
@@ -164,7 +168,7 @@ export function readInput({ name, schema, shown }: OperationInput, given: unknow
 
 function requireOneOf(text: string, name: string, values: readonly string[]): string {
   if (values.includes(text)) return text;
-  const meant = suggestName(text, values);
+  const meant = formatNameHint(text, values);
   const allowed = meant.includes('allowed') ? '' : ` Allowed: ${values.join(', ')}.`;
   throw new UsageError(`unknown ${name} "${text}"${meant}${allowed}`);
 }

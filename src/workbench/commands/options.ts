@@ -15,7 +15,7 @@ export function parsePlatform(text: string): PlatformName {
  * Parses the value of --platform, which may also be `*`, the whole installation. Throws UsageError for any other
  * text.
  */
-export function parseListOwner(text: string): PlatformName {
+export function parsePlatformOrInstallation(text: string): PlatformName {
   if (isPlatformName(text) || isInstallation(text)) return text;
   throw new UsageError(
     `--platform must have ${PLATFORM_NAME_FORM}, or be "*" for the whole installation, not "${text}"`,

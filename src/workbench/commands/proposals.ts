@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Shape, WithMomentsAsText } from '#base/shapes.ts';
+import type { ValueOf, WithMomentsAsText } from '#base/shapes.ts';
 import type { ProposalSchema } from '#workbench/approvals/proposals.ts';
 import {
   approveProposal,
@@ -9,18 +9,18 @@ import {
 } from '#workbench/platform/proposals.ts';
 import { addOperationCommand } from './operation-command.ts';
 
-type Proposal = WithMomentsAsText<Shape<typeof ProposalSchema>>;
+type Proposal = WithMomentsAsText<ValueOf<typeof ProposalSchema>>;
 
 /** Adds `proposals list`, `approve` and `reject`, for changes that another person has to approve. */
-export function proposalsCommands(program: Command): void {
+export function addProposalsCommands(program: Command): void {
   const proposals = program
     .command('proposals')
     .description('changes that somebody else must approve first (APPROVALS=required)');
 
-  addOperationCommand<WithMomentsAsText<Shape<typeof ProposalListSchema>>>(proposals, {
+  addOperationCommand<WithMomentsAsText<ValueOf<typeof ProposalListSchema>>>(proposals, {
     operation: listProposals,
     platform: 'any',
-    text: (list) =>
+    formatAnswer: (list) =>
       list.proposals.length === 0
         ? 'There is no such proposal.'
         : list.proposals.map(formatProposal).join('\n\n'),
@@ -32,7 +32,7 @@ export function proposalsCommands(program: Command): void {
       operation,
       platform: 'any',
       needs: { lists: true, rules: true, archive: true },
-      text: formatProposal,
+      formatAnswer: formatProposal,
     });
   }
 }

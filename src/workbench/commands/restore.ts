@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
 import { formatCount } from '#base/count-text.ts';
-import { readS3Place } from '#config.ts';
+import { parseS3Place } from '#config.ts';
 import { Archive } from '#history/archive/archive.ts';
 import { openArchive, REGISTERS_WITHOUT_STORE } from '#history/archive/s3/open-archive.ts';
 import { openStore } from '#state/open-store.ts';
@@ -15,10 +15,10 @@ import { findFileFault } from '#state/sqlite/file-fault.ts';
 import { getDbPath } from '#state/sqlite/open-file.ts';
 import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { readAuditLink } from '#workbench/access/audit-check.ts';
+import { readEntryOfLink } from '#workbench/access/audit-check.ts';
 import { findUnreadableTexts } from '#workbench/payers/rebuild.ts';
 import { listHealthProblems } from '#workbench/upkeep/store-watch.ts';
-import { type FileFault, findAppendOnlyFault } from './append-only-file.ts';
+import { type AppendOnlyFault, findAppendOnlyFault } from './append-only-file.ts';
 import { EXIT_CODES, FindingsError, UsageError } from './exit.ts';
 import { print } from './print.ts';
 
@@ -63,7 +63,7 @@ interface ArchiveReport {
  * Adds `restore --check`, which shows what a backup would bring back. It works on a copy that cannot reach the
  * running store.
  */
-export function restoreCheckCommand(program: Command): void {
+export function addRestoreCheckCommand(program: Command): void {
   program
     .command('restore')
     .description(
@@ -118,7 +118,7 @@ function findKind(folder: string): Kind {
 
 interface RunningCopy {
   readonly store: Store;
-  readonly faults: readonly FileFault[];
+  readonly faults: readonly AppendOnlyFault[];
   readonly stop: () => Promise<void>;
 }
 
@@ -162,7 +162,7 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
   'Redis Cluster': async (backup, copy) => {
     const masters = globSync('*/nodes.conf', { cwd: backup }).map((file) => join(backup, dirname(file)));
     const folders = masters.map((master) => join(master, 'appendonlydir')).filter((one) => existsSync(one));
-    const faults: FileFault[] = [];
+    const faults: AppendOnlyFault[] = [];
     for (const folder of folders) {
       faults.push(...(await findFaultsInCopy(folder, join(copy, 'checked'))));
       rmSync(join(copy, 'checked'), { recursive: true });
@@ -190,7 +190,7 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
  * Finds the file in an `appendonlydir` that is not whole, if there is one. A copy is checked, because redis-check-aof
  * opens files for writing.
  */
-async function findFaultsInCopy(folder: string, copy: string): Promise<readonly FileFault[]> {
+async function findFaultsInCopy(folder: string, copy: string): Promise<readonly AppendOnlyFault[]> {
   cpSync(folder, copy, { recursive: true });
   const fault = await findAppendOnlyFault(copy).catch((error: unknown) => {
     throw toProgramError(error);
@@ -198,7 +198,7 @@ async function findFaultsInCopy(folder: string, copy: string): Promise<readonly 
   return fault === null ? [] : [{ ...fault, file: join(folder, relative(copy, fault.file)) }];
 }
 
-function formatFault({ file, goodBytes }: FileFault): string {
+function formatFault({ file, goodBytes }: AppendOnlyFault): string {
   return goodBytes === null ? `${file} cannot be read` : `${file} cannot be read from byte ${goodBytes} on`;
 }
 
@@ -243,7 +243,7 @@ function openArchiveOfBackup(
 ): Archive | null {
   if (archive?.startsWith('s3:') === true)
     return openArchive(
-      { archiveDir: join(copy, 'archive'), archiveS3: readS3Place(archive) },
+      { archiveDir: join(copy, 'archive'), archiveS3: parseS3Place(archive) },
       REGISTERS_WITHOUT_STORE,
     );
   const folder = archive ?? join(check, 'archive');
@@ -292,7 +292,7 @@ async function readJournalEnd(store: Store): Promise<{ newestMs: number | null; 
 /** Returns the time of the newest audit entry. Some actions of people, like a rollout, are in the audit alone. */
 async function findNewestAuditMs({ auditLog }: Store): Promise<number | null> {
   const { links } = await auditLog.read(String(Math.max(0, (await auditLog.newest()) - 1)), 1);
-  return links.map(readAuditLink).at(-1)?.at ?? null;
+  return links.map(readEntryOfLink).at(-1)?.at ?? null;
 }
 
 async function createArchiveReport(archive: Archive, journalMs: number): Promise<ArchiveReport> {

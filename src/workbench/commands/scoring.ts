@@ -17,27 +17,27 @@ import { printError } from './print.ts';
 /** The folder that keeps compiled modules from one command to the next. If it cannot be written, nothing is kept. */
 const COMPILED = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.cache', 'compiled');
 
-type Describe = (program: Command) => void;
+type CommandAdder = (program: Command) => void;
 
 /**
  * The commands by their first word, in the order in which the help lists them. A command loads only its own modules.
  */
-const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
-  keys: async () => (await import('./keys.ts')).keysCommands,
-  rules: async () => (await import('./rules/rules.ts')).rulesCommands,
-  find: async () => (await import('./find.ts')).findCommand,
-  clients: async () => (await import('./clients.ts')).clientsCommands,
-  decisions: async () => (await import('./decisions.ts')).decisionsCommands,
-  journal: async () => (await import('./journal.ts')).journalCommands,
-  audit: async () => (await import('./audit.ts')).auditCommand,
-  archive: async () => (await import('./archive.ts')).archiveCommands,
-  proposals: async () => (await import('./proposals.ts')).proposalsCommands,
-  links: async () => (await import('./links.ts')).linksCommand,
-  lists: async () => (await import('./lists.ts')).listsCommands,
-  state: async () => (await import('./state.ts')).stateCommands,
-  restore: async () => (await import('./restore.ts')).restoreCheckCommand,
-  size: async () => (await import('./size.ts')).sizeCommand,
-  completion: async () => (await import('./completion.ts')).completionCommand,
+const COMMANDS: Readonly<Record<string, () => Promise<CommandAdder>>> = {
+  keys: async () => (await import('./keys.ts')).addKeysCommands,
+  rules: async () => (await import('./rules/rules.ts')).addRulesCommands,
+  find: async () => (await import('./find.ts')).addFindCommand,
+  clients: async () => (await import('./clients.ts')).addClientsCommands,
+  decisions: async () => (await import('./decisions.ts')).addDecisionsCommands,
+  journal: async () => (await import('./journal.ts')).addJournalCommands,
+  audit: async () => (await import('./audit.ts')).addAuditCommand,
+  archive: async () => (await import('./archive.ts')).addArchiveCommands,
+  proposals: async () => (await import('./proposals.ts')).addProposalsCommands,
+  links: async () => (await import('./links.ts')).addLinksCommand,
+  lists: async () => (await import('./lists.ts')).addListsCommands,
+  state: async () => (await import('./state.ts')).addStateCommands,
+  restore: async () => (await import('./restore.ts')).addRestoreCheckCommand,
+  size: async () => (await import('./size.ts')).addSizeCommand,
+  completion: async () => (await import('./completion.ts')).addCompletionCommand,
 };
 
 /**
@@ -104,7 +104,7 @@ function showUsageAfterErrors(command: Command): void {
  * Returns the loader of the command of that name. Returns the loaders of all commands for the help, the completion of
  * a shell, and an unknown name.
  */
-function listAskedCommands(name = ''): readonly (() => Promise<Describe>)[] {
+function listAskedCommands(name = ''): readonly (() => Promise<CommandAdder>)[] {
   const isAlone = Object.hasOwn(COMMANDS, name) && name !== 'completion';
   const command = isAlone ? COMMANDS[name] : undefined;
   return command === undefined ? Object.values(COMMANDS) : [command];

@@ -77,7 +77,7 @@ interface Load
 }
 
 /** Adds `size`, which computes what an installation on Redis needs for a load. */
-export function sizeCommand(program: Command): void {
+export function addSizeCommand(program: Command): void {
   program
     .command('size')
     .description('cores, Redis masters, memory and disk for a load, on Redis; see packaging/OPERATING.md')

@@ -16,7 +16,7 @@ import { findUnreadableTexts, rebuildClient, type UnreadableText } from '#workbe
 import { acceptRollout } from '#workbench/rollout/restore-rollout.ts';
 import { SECRET_REGISTER } from '#workbench/upkeep/signal-secret.ts';
 import { EXIT_CODES, FindingsError } from './exit.ts';
-import { withDecisions } from './open-archive.ts';
+import { withDecisionLookup } from './open-archive.ts';
 import { withOpenStore } from './open-store.ts';
 import { parsePlatform, parseReason } from './options.ts';
 import { formatTable, print } from './print.ts';
@@ -25,7 +25,7 @@ import { formatTable, print } from './print.ts';
  * Adds `state check`, `rebuild`, `accept-empty`, `forget-secret` and `forget-archive`, which find and repair stored
  * data that cannot be read or was lost.
  */
-export function stateCommands(program: Command): void {
+export function addStateCommands(program: Command): void {
   const state = program.command('state').description('find stored data that cannot be read, and repair it');
   state
     .command('check')
@@ -50,13 +50,13 @@ export function stateCommands(program: Command): void {
     .action(({ reason, json }: { reason: string; json?: true }) =>
       accept(parseReason(reason), json === true),
     );
-  forgetCommand(
+  addForgetCommand(
     state,
     'forget-secret',
     'forget the SIGNAL_SECRET of the store when the secret is lost: counts of shared devices start again with the next one',
     SECRET,
   );
-  forgetCommand(
+  addForgetCommand(
     state,
     'forget-archive',
     'forget the archive of the store when that archive is lost: the next node that ships begins a new one',
@@ -69,9 +69,9 @@ async function check(json: boolean): Promise<void> {
   const onLook = () => {
     lookedAt += 1;
   };
-  const unreadable = await withDecisions((decisions, store) =>
+  const unreadable = await withDecisionLookup((decisions, store) =>
     Array.fromAsync(findUnreadableTexts(store, onLook), async (one): Promise<DamagedText> => {
-      return { ...one, client: one.kind === 'client' ? await decisions.clientOf(one.name) : null };
+      return { ...one, client: one.kind === 'client' ? await decisions.findClient(one.name) : null };
     }),
   );
   if (unreadable.length > 0) process.exitCode = EXIT_CODES.findings;
@@ -155,7 +155,7 @@ interface RebuildOptions {
 async function rebuild(options: RebuildOptions): Promise<void> {
   const platform = parsePlatform(options.platform);
   const reason = parseReason(options.reason);
-  const rebuilt = await withDecisions((decisions, store) => {
+  const rebuilt = await withDecisionLookup((decisions, store) => {
     const audit = new Audit(store.auditLog, createStoreClock(readExactClock, store));
     const client = store.clientKeys.of(platform, options.client);
     return rebuildClient({ store, decisions, audit }, client, formatUserActor(), reason);
@@ -178,7 +178,7 @@ async function rebuild(options: RebuildOptions): Promise<void> {
 }
 
 /** A register (a named value) that a store writes once. Afterwards the store accepts no other value in it. */
-interface Noted {
+interface WriteOnceRegister {
   readonly register: string;
   readonly also?: string;
   readonly action: AuditAction;
@@ -186,7 +186,7 @@ interface Noted {
   readonly forgotten: string;
 }
 
-const SECRET: Noted = {
+const SECRET: WriteOnceRegister = {
   register: SECRET_REGISTER,
   action: 'secret forgotten',
   absent: 'no SIGNAL_SECRET is noted in this store',
@@ -194,7 +194,7 @@ const SECRET: Noted = {
     'The next node that starts notes its own SIGNAL_SECRET. Nodes that run go on with theirs: restart them with it.',
 };
 
-const ARCHIVE: Noted = {
+const ARCHIVE: WriteOnceRegister = {
   register: ARCHIVE_REGISTER,
   also: HEAD_REGISTER,
   action: 'archive forgotten',
@@ -203,7 +203,7 @@ const ARCHIVE: Noted = {
     'The next node that ships makes its ARCHIVE_DIR the archive of this store, with what the journal still holds. What only the lost archive held is no longer found.',
 };
 
-function forgetCommand(state: Command, name: string, description: string, noted: Noted): void {
+function addForgetCommand(state: Command, name: string, description: string, noted: WriteOnceRegister): void {
   state
     .command(name)
     .description(description)
@@ -215,7 +215,7 @@ function forgetCommand(state: Command, name: string, description: string, noted:
     });
 }
 
-async function forget({ register, also, action, absent }: Noted, reason: string): Promise<void> {
+async function forget({ register, also, action, absent }: WriteOnceRegister, reason: string): Promise<void> {
   await withOpenStore(async (store, clock) => {
     const place = { kind: 'register', name: register } as const;
     const found = await store.texts.read(place);

@@ -3,11 +3,11 @@ import { basename, join } from 'node:path';
 import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
 import { OPERATORS } from '#decision/rules/condition.ts';
-import { type FoundFact, findFacts } from '#decision/rules/fact-finder.ts';
+import { type FactSummary, listFactsByQuestion } from '#decision/rules/fact-finder.ts';
 
 /** The words of rule files, which the page's editor completes and explains. */
 export interface RuleWords {
-  readonly facts: readonly FoundFact[];
+  readonly facts: readonly FactSummary[];
   readonly operators: readonly string[];
   readonly groups: readonly string[];
   readonly verdicts: readonly string[];
@@ -22,12 +22,12 @@ const PAGE = join(import.meta.dirname, 'page');
 const BUILT = join(import.meta.dirname, '..', '..', 'console', 'bundled.json');
 
 /** Returns the page's files. They were bundled with the container image, or are bundled now. */
-export async function buildBundle(): Promise<PageBundle> {
+export async function getPageBundle(): Promise<PageBundle> {
   return existsSync(BUILT) ? JSON.parse(readFileSync(BUILT, 'utf8')) : bundle();
 }
 
 function listRuleWords(): RuleWords {
-  const facts = findFacts(NO_DECLARED_ATTRIBUTES, null).flatMap((question) => question.facts);
+  const facts = listFactsByQuestion(NO_DECLARED_ATTRIBUTES, null).flatMap((question) => question.facts);
   return {
     facts: [...new Map(facts.map((fact) => [fact.name, fact])).values()],
     operators: OPERATORS,

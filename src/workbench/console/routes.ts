@@ -7,7 +7,7 @@ import Router, { type RouterContext } from '@koa/router';
 import helmet from 'helmet';
 import type { Middleware } from 'koa';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
-import { buildBundle } from './bundle.ts';
+import { getPageBundle } from './bundle.ts';
 
 /** A file that the page may load, bundled or read once. */
 interface ConsoleFile {
@@ -89,7 +89,7 @@ export function createConsoleRoutes(): Router<RequestState> {
 }
 
 async function servedConsole(): Promise<ServedConsole> {
-  const texts = Object.entries(await buildBundle());
+  const texts = Object.entries(await getPageBundle());
   const asTheyAre = AS_THEY_ARE.map((path) => [basename(path), readFileSync(join(PAGE, path))] as const);
   const files = [...texts, ...asTheyAre];
   const release = computeHash(files.flat());

@@ -7,8 +7,8 @@ import { type AvailableRules, BadQuestion, type QuestionAnswer } from '#history/
 import { findQuestion } from '#history/evidence/questions.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
-import { createKeptRules } from '#workbench/verify/verify-segment.ts';
-import type { EvidenceProgress, EvidenceWork } from './evidence-task.ts';
+import { createRuleSetFinder } from '#workbench/verify/verify-segment.ts';
+import type { EvidenceProcessInput, EvidenceProgress } from './evidence-task.ts';
 
 const PROGRESS_EVERY_MS = 100;
 
@@ -17,7 +17,10 @@ const PROGRESS_EVERY_MS = 100;
  * cores to requests of callers.
  */
 const jobs = {
-  answer: async (work: EvidenceWork, { progress }: JobContext<EvidenceProgress>): Promise<QuestionAnswer> => {
+  answer: async (
+    work: EvidenceProcessInput,
+    { progress }: JobContext<EvidenceProgress>,
+  ): Promise<QuestionAnswer> => {
     const { task, folders, holdoutSecret, formerSecret } = work;
     const { kind, options, from, to, asOf, platform } = task;
     const { segmentsDir, leftOut, erased } = folders;
@@ -36,12 +39,12 @@ const jobs = {
       ...(whose === null ? {} : { decidedBy: whose }),
     } as const;
     const onProgress = limitProgress((done, of) => progress({ done, of }));
-    const rules = createRulesAtHand(work);
+    const rules = createAvailableRules(work);
     return withEvidence(ask, (evidence) => question.answer({ evidence, options, rules, onProgress }));
   },
 };
 
-export type EvidenceJobs = typeof jobs;
+export type EvidenceProcessJobs = typeof jobs;
 
 function limitProgress(tell: (done: number, of: number) => void): (done: number, of: number) => void {
   let toldAt = Number.NEGATIVE_INFINITY;
@@ -56,8 +59,12 @@ function limitProgress(tell: (done: number, of: number) => void): (done: number,
  * Creates the functions that find the rule sets of a task. A kept draft takes precedence over a version of the same
  * name in RULES_DIR.
  */
-function createRulesAtHand({ task, folders: { archiveDir, rulesDir }, draft }: EvidenceWork): AvailableRules {
-  const recorded = createKeptRules(archiveDir, rulesDir, NO_ATTRIBUTE_HMACS);
+function createAvailableRules({
+  task,
+  folders: { archiveDir, rulesDir },
+  draft,
+}: EvidenceProcessInput): AvailableRules {
+  const recorded = createRuleSetFinder(archiveDir, rulesDir, NO_ATTRIBUTE_HMACS);
   const isDraft = (version: string) => draft?.version === version;
   const draftFiles = new Map(draft?.files);
   const kept = (version: string, digest: string) =>

@@ -6,23 +6,23 @@ import { AccessKeys, INSTALLATION_PLATFORM } from '#checkout/access/access-keys.
 import type { Caller } from '#checkout/access/caller.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { DraftText } from '#decision/rules/text/draft-text.ts';
-import { Archive, readUnshippedErasures } from '#history/archive/archive.ts';
+import { Archive, readErasedClientNumbers } from '#history/archive/archive.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { withFiles } from '#history/archive/snapshot.ts';
 import type { QuestionAnswer } from '#history/evidence/question.ts';
 import { findQuestion } from '#history/evidence/questions.ts';
-import { createSpanFilter, isReadFor } from '#history/evidence/source/evidence.ts';
+import { createReadFilter, createSpanFilter } from '#history/evidence/source/evidence.ts';
 import type { Store } from '#state/store.ts';
 import type { RoleGrant } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
-import type { EvidenceJobs } from './desk-process.ts';
+import type { EvidenceProcessJobs } from './desk-process.ts';
 import {
-  ASKER_GONE,
+  ASKER_GONE_MESSAGE,
   type EvidenceJob,
   type EvidenceTask,
   isUnderWay,
-  NODE_GONE,
+  NODE_GONE_MESSAGE,
   SEEN_EVERY_MS,
 } from './evidence-task.ts';
 import { JobStore } from './job-store.ts';
@@ -105,7 +105,7 @@ export class EvidenceDesk {
   readonly #sessions: Sessions;
   readonly #turns = new FairQueue(TURNS);
   readonly #entries = new Map<Entry, Promise<void>>();
-  readonly #process = new BackgroundWork<EvidenceJobs>(PROCESS, LIMITS);
+  readonly #process = new BackgroundWork<EvidenceProcessJobs>(PROCESS, LIMITS);
   #closed = false;
 
   constructor(parts: EvidenceDeskParts) {
@@ -119,7 +119,7 @@ export class EvidenceDesk {
    * Returns the job for a task: a new one, or one that is under way or was done just now. `draft` is the rule set of
    * the task if it is kept as a draft. Throws `EvidenceDeskBusy` or `NoArchive`.
    */
-  async ask(
+  async findOrAddJob(
     { actor, credential, platform }: EvidenceAsker,
     task: EvidenceTask,
     draft: DraftText | null = null,
@@ -129,7 +129,7 @@ export class EvidenceDesk {
     if (before !== null) return before;
     await this.#past();
     if (this.#closed || this.#turns.isFull(platform))
-      throw new EvidenceDeskBusy(this.#turns.isFullOfOwn(platform));
+      throw new EvidenceDeskBusy(this.#turns.isOwnerFull(platform));
     const job: EvidenceJob = {
       jobId: randomUUID().slice(0, 13),
       platform,
@@ -153,15 +153,15 @@ export class EvidenceDesk {
   }
 
   /** Stops a job that is under way, on whichever node, or deletes a job that has ended. */
-  async remove(job: EvidenceJob): Promise<void> {
+  async stopOrDeleteJob(job: EvidenceJob): Promise<void> {
     const { jobId, platform } = job;
     if (!isUnderWay(job)) return this.jobStore.remove(job);
-    await this.jobStore.cancel(jobId);
+    await this.jobStore.requestCancellation(jobId);
     // The result may have been kept since the job was read.
     await this.jobStore.removeResult(job);
     for (const entry of this.#entries.keys()) if (entry.job.jobId === jobId) entry.stopping.abort(CANCELLED);
     // The job may have ended since it was read. Its node checks for a cancellation once more after the end.
-    const now = await this.jobStore.get(platform, jobId);
+    const now = await this.jobStore.findVisible(platform, jobId);
     if (now?.state === 'done') await this.jobStore.remove(now);
   }
 
@@ -169,18 +169,18 @@ export class EvidenceDesk {
    * Deletes jobs and results that may name orders of a platform as examples, because one of its clients was erased.
    * These are jobs of the platform and of the whole installation.
    */
-  async forgetOrders(platform: PlatformName): Promise<void> {
+  async deleteJobsNamingOrders(platform: PlatformName): Promise<void> {
     for (const keeper of new Set([platform, INSTALLATION_PLATFORM])) {
       const jobs = await this.jobStore.list(keeper);
       for (const job of jobs.filter(({ task }) => findQuestion(task.kind)?.namesOrders !== false))
-        await this.remove(job);
+        await this.stopOrDeleteJob(job);
     }
   }
 
   /** Stops all work. Resolves when no work is left. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const { stopping } of this.#entries.keys()) stopping.abort(NODE_GONE);
+    for (const { stopping } of this.#entries.keys()) stopping.abort(NODE_GONE_MESSAGE);
     await Promise.all(this.#entries.values());
     await this.#process.close();
   }
@@ -245,9 +245,9 @@ export class EvidenceDesk {
       entry.job = { ...entry.job, progress };
     };
     const past = await this.#past();
-    const erased = await readUnshippedErasures(store);
+    const erased = await readErasedClientNumbers(store);
     const reads = findQuestion(task.kind)?.reads ?? 'allTimes';
-    const result = await withFiles(past.openToEnd, isReadFor(reads, task), ({ folder, leftOut }) => {
+    const result = await withFiles(past.openToEnd, createReadFilter(reads, task), ({ folder, leftOut }) => {
       const folders = { archiveDir: past.folder, segmentsDir: folder, leftOut, erased, rulesDir };
       return this.#process.run(
         'answer',
@@ -293,7 +293,8 @@ export class EvidenceDesk {
   async #beat(entry: Entry): Promise<void> {
     const { jobId, credential, platform } = entry.job;
     if (await this.jobStore.isCancelled(jobId)) entry.stopping.abort(CANCELLED);
-    if (!(await this.#sessions.isGranted(credential, platform, 'rules'))) entry.stopping.abort(ASKER_GONE);
+    if (!(await this.#sessions.isGranted(credential, platform, 'rules')))
+      entry.stopping.abort(ASKER_GONE_MESSAGE);
     if (isUnderWay(entry.job)) await this.#tell(entry);
   }
 

@@ -1,7 +1,7 @@
 import type { CredentialRef } from '#checkout/access/caller.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { DraftText } from '#decision/rules/text/draft-text.ts';
-import type { ErasedClients } from '#history/archive/archive.ts';
+import type { ErasedClientNumbers } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import type { AskedOptions } from '#history/evidence/question.ts';
 
@@ -27,11 +27,11 @@ interface EvidenceFolders {
   readonly segmentsDir: string;
   readonly leftOut: readonly Segment[];
   /** Erased clients whom the archive may still hold. */
-  readonly erased: ErasedClients;
+  readonly erased: ErasedClientNumbers;
   readonly rulesDir: string;
 }
 
-export interface EvidenceWork {
+export interface EvidenceProcessInput {
   readonly task: EvidenceTask;
   readonly folders: EvidenceFolders;
   /** The draft that an option names. Null if no draft is kept that differs from RULES_DIR. */
@@ -74,14 +74,14 @@ export const SEEN_EVERY_MS = 1_000;
 /** After this time without a report, the node is taken to be gone. */
 const SILENT_MS_MAX = 30_000;
 
-export const NODE_GONE = 'the node that worked on it was stopped; ask the question again';
+export const NODE_GONE_MESSAGE = 'the node that worked on it was stopped; ask the question again';
 
-export const ASKER_GONE = 'the access key or session that asked has ended; ask the question again';
+export const ASKER_GONE_MESSAGE = 'the access key or session that asked has ended; ask the question again';
 
 /** Returns the present state of a job. A job whose node fell silent has failed. */
 export function expireJob(job: EvidenceJob, now: number): EvidenceJob {
   if (!isUnderWay(job) || now - job.seenAt <= SILENT_MS_MAX) return job;
-  return { ...job, state: 'failed', endedAt: job.seenAt, trouble: NODE_GONE };
+  return { ...job, state: 'failed', endedAt: job.seenAt, trouble: NODE_GONE_MESSAGE };
 }
 
 export function isUnderWay({ state }: Pick<EvidenceJob, 'state'>): boolean {

@@ -40,7 +40,7 @@ export class JobStore {
    * Lists the jobs that a platform may see, newest first: its own, and for the owner of the installation also all
    * jobs under way.
    */
-  async seenBy(platform: PlatformName): Promise<readonly EvidenceJob[]> {
+  async listVisible(platform: PlatformName): Promise<readonly EvidenceJob[]> {
     const own = await this.list(platform);
     if (!isInstallation(platform)) return own;
     const places = await this.#documents.list<JobPlace>(UNDER_WAY);
@@ -51,7 +51,7 @@ export class JobStore {
   }
 
   /** Finds a job. Returns null unless the platform may see it. */
-  async get(platform: PlatformName, jobId: string): Promise<EvidenceJob | null> {
+  async findVisible(platform: PlatformName, jobId: string): Promise<EvidenceJob | null> {
     const own = await this.#get({ platform, jobId });
     if (own !== null || !isInstallation(platform)) return own;
     const place = await this.#documents.get<JobPlace>(UNDER_WAY, jobId);
@@ -103,12 +103,12 @@ export class JobStore {
   }
 
   /** Reads a result. Returns null unless the job is done. */
-  async result({ platform, jobId }: JobPlace): Promise<QuestionAnswer | null> {
+  async findResult({ platform, jobId }: JobPlace): Promise<QuestionAnswer | null> {
     return (await this.#documents.get<QuestionAnswer>(getResultsName(platform), jobId)) ?? null;
   }
 
   /** Asks the node that works on the job to stop. */
-  cancel(jobId: string): Promise<void> {
+  requestCancellation(jobId: string): Promise<void> {
     return this.#documents.set(CANCELLATIONS, jobId, true, CANCELLATION_KEPT_MS);
   }
 

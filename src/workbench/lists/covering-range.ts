@@ -35,7 +35,7 @@ export function findCoveringRange(
     now,
   );
   if (found === null || found.owner !== owner || found.kind !== 'ip') return null;
-  return copy.entry(hashEntryId(found));
+  return copy.findEntry(hashEntryId(found));
 }
 
 /** The other members that a look-up needs, all empty, because only the address is asked for. */

@@ -41,7 +41,7 @@ export async function findListEntries(
 ): Promise<readonly StoredEntry[]> {
   const { copy } = parts;
   const { platform, limit } = search;
-  const lists = copy.madeBy(platform).map(({ list }) => list);
+  const lists = copy.listListRecords(platform).map(({ list }) => list);
   const found = new Map<string, StoredEntry>();
   const add = (entry: StoredEntry) => found.set(entry.id, entry);
   for (const list of lists) for (const entry of findExactly(parts, search, list)) add(entry);
@@ -76,14 +76,15 @@ async function findReadable(
 ): Promise<ReadableEntries> {
   const begins: StoredEntry[] = [];
   const contains: StoredEntry[] = [];
-  if (!READABLE_KINDS.has(copy.made(platform, list)?.kind ?? 'attribute')) return { begins, contains };
+  if (!READABLE_KINDS.has(copy.findListRecord(platform, list)?.kind ?? 'attribute'))
+    return { begins, contains };
   const part = text.toLowerCase();
   const addIfFound = (entry: StoredEntry) => {
     const place = isReadable(entry) ? entry.value.toLowerCase().indexOf(part) : -1;
     const found = place === 0 ? begins : contains;
     if (place >= 0 && found.length <= limit) found.push(entry);
   };
-  const newestFirst = [...(copy.list(platform, list)?.values() ?? [])].reverse();
+  const newestFirst = [...(copy.findEntriesOfList(platform, list)?.values() ?? [])].reverse();
   for (let start = 0; start < newestFirst.length && begins.length <= limit; start += STEP_ENTRIES)
     await searchThrottle.run(async () => {
       for (const entry of newestFirst.slice(start, start + STEP_ENTRIES)) addIfFound(entry);

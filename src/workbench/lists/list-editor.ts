@@ -4,7 +4,7 @@ import { FairQueue } from '#base/work/fair-queue.ts';
 import { StepThrottle } from '#base/work/step-throttle.ts';
 import { INSTALLATION_PLATFORM, isInstallation } from '#checkout/access/access-keys.ts';
 import {
-  describeOtherContent,
+  createOtherContentBlock,
   encodeEntry,
   formatListRecordId,
   hashEntryId,
@@ -18,8 +18,8 @@ import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
 import { findNearestName } from '#decision/rules/problem.ts';
 import { isName, LIST_NAME_MESSAGE } from '#decision/rules/rule-set.ts';
 import {
-  type DeviceNames,
-  findContentFault,
+  type DeviceNameConverter,
+  findListContentFault,
   formatListContent,
   type ListContent,
   type ListKind,
@@ -33,7 +33,7 @@ import { type Audit, formatAuditedValue } from '#workbench/access/audit.ts';
 export const REASON_CHARACTERS_MAX = 500;
 
 /** The list to change, and the author of the change. */
-export interface EditedList {
+export interface ListEditContext {
   /** The platform, or `*` for the whole installation. */
   readonly owner: ListOwner;
   readonly list: string;
@@ -80,7 +80,7 @@ interface ListEditorParts {
   readonly listLog: ListLog;
   readonly node: ListNode;
   readonly pseudonym: Pseudonymize;
-  readonly names: DeviceNames;
+  readonly names: DeviceNameConverter;
   readonly audit: Audit;
   readonly clientKeys: ClientKeys;
   /** The time in epoch ms. */
@@ -105,17 +105,21 @@ export class ListEditor {
    * Creates a list. Returns the existing list if it has the same content. Throws `ListRefusal`, `StoreUnavailable` or
    * `TooManyAuditedChanges`.
    */
-  async make(edited: EditedList, kind: ListKind, attribute: string | null = null): Promise<StoredEntry> {
+  async createList(
+    edited: ListEditContext,
+    kind: ListKind,
+    attribute: string | null = null,
+  ): Promise<StoredEntry> {
     const content = { kind, attribute };
     const { audit, node, listLog, clock } = this.#parts;
     const { owner, list, who } = edited;
     audit.admit(who, 'list');
     await node.sync();
-    const before = node.copy.made(owner, list);
+    const before = node.copy.findListRecord(owner, list);
     if (before?.kind === kind && before.attribute === attribute) return before;
     const why =
       before === null
-        ? refuseNewList(node.copy, edited, content)
+        ? explainRefusedList(node.copy, edited, content)
         : `The list ${list} holds entries of kind ${formatListContent(before)}; make a list with another name.`;
     if (why !== null) throw new ListRefusal(why);
     const made = {
@@ -131,9 +135,9 @@ export class ListEditor {
       addedAt: clock(),
     };
     const changes = [{ id: formatListRecordId(owner, list), text: encodeEntry(made) }];
-    const isMade = (await listLog.write(changes, describeOtherContent(made, node.copy.version))) !== null;
+    const isMade = (await listLog.write(changes, createOtherContentBlock(made, node.copy.version))) !== null;
     await node.sync();
-    const after = node.copy.made(owner, list);
+    const after = node.copy.findListRecord(owner, list);
     if (!isMade || after === null)
       throw new ListRefusal('Somebody else has just made this list with another kind.');
     const entry = { who, action: 'list', platform: toPlatform(owner), subject: list } as const;
@@ -142,19 +146,19 @@ export class ListEditor {
   }
 
   /** Returns the kind of a list's entries. Throws `UnknownList`. */
-  async contentOf(owner: ListOwner, list: string): Promise<ListContent> {
-    if (this.#parts.node.copy.made(owner, list) === null) await this.#parts.node.sync();
+  async requireContent(owner: ListOwner, list: string): Promise<ListContent> {
+    if (this.#parts.node.copy.findListRecord(owner, list) === null) await this.#parts.node.sync();
     return this.#contentOf(owner, list);
   }
 
   /** Returns the kind of a list's entries, according to this node's copy of the lists. */
   #contentOf(owner: ListOwner, list: string): ListContent {
     const { copy } = this.#parts.node;
-    const made = copy.made(owner, list);
+    const made = copy.findListRecord(owner, list);
     if (made !== null) return made;
     const nearest = findNearestName(
       list,
-      copy.madeBy(owner).map((one) => one.list),
+      copy.listListRecords(owner).map((one) => one.list),
     );
     const meant = nearest === null ? '.' : `; did you mean "${nearest}"?`;
     throw new UnknownList(
@@ -166,7 +170,7 @@ export class ListEditor {
    * Adds an entry to a list, or renews it. Throws `UnknownList`, `ListRefusal`, `StoreUnavailable` or
    * `TooManyAuditedChanges`.
    */
-  async put(edited: EditedList, ask: NewListEntry): Promise<StoredEntry> {
+  async put(edited: ListEditContext, ask: NewListEntry): Promise<StoredEntry> {
     this.#parts.audit.admit(edited.who, 'list');
     const { entry, id, before } = await this.#write(edited, () => {
       const planned = this.#entryOf(edited, ask);
@@ -174,18 +178,18 @@ export class ListEditor {
       return {
         entry: planned,
         id: place,
-        before: this.#parts.node.copy.entry(place),
+        before: this.#parts.node.copy.findEntry(place),
         changes: [{ id: place, text: encodeEntry(planned) }],
       };
     });
     await this.#note(edited, before, entry, ask.reason);
-    return this.#parts.node.copy.entry(id) ?? { ...entry, id, version: 0 };
+    return this.#parts.node.copy.findEntry(id) ?? { ...entry, id, version: 0 };
   }
 
   /**
    * Removes a value from a list. Returns false if it was not on the list. Throws `UnknownList` or `TooManyAuditedChanges`.
    */
-  async remove(edited: EditedList, value: string, reason: string | null): Promise<boolean> {
+  async remove(edited: ListEditContext, value: string, reason: string | null): Promise<boolean> {
     this.#parts.audit.admit(edited.who, 'list');
     await this.#parts.node.sync();
     const before = this.find(edited.owner, edited.list, value);
@@ -201,11 +205,11 @@ export class ListEditor {
   /** Finds the entry for a value. Returns null if the list has none. Throws `UnknownList`. */
   find(owner: ListOwner, list: string, value: string): StoredEntry | null {
     const id = this.#idOf({ owner, list }, value);
-    return id === null ? null : this.#parts.node.copy.entry(id);
+    return id === null ? null : this.#parts.node.copy.findEntry(id);
   }
 
   /** Returns an entry as its owner sees it, with the owner's name for a device. */
-  shown<Entry extends ListEntry>(entry: Entry): Entry {
+  toOwnerView<Entry extends ListEntry>(entry: Entry): Entry {
     return { ...entry, value: toReadableValue(entry, (hmac) => this.#parts.names.nameOf(entry.owner, hmac)) };
   }
 
@@ -218,8 +222,8 @@ export class ListEditor {
    * Makes up to LIST_CHANGES_MAX changes, each independently. Returns for each change its effect, or why it was
    * refused. The audit has one entry for all, with a digest of the written changes. Throws `UnknownList`.
    */
-  async change(
-    edited: EditedList,
+  async changeMany(
+    edited: ListEditContext,
     edits: readonly EntryEdit[],
   ): Promise<readonly (EntryEffect | ListRefusal)[]> {
     const { effects, changes } = await this.#write(edited, () => {
@@ -241,13 +245,13 @@ export class ListEditor {
     return effects;
   }
 
-  async listedAmong(
+  async listClientsWithHashes(
     hashes: ReadonlySet<string>,
   ): Promise<readonly { readonly platform: PlatformName; readonly clientIdKey: string }[]> {
     const { node, clientKeys } = this.#parts;
     await node.sync();
     return node.copy
-      .lists()
+      .listAllLists()
       .flatMap((entries) => [...entries.values()])
       .flatMap(({ owner, kind, value }) =>
         kind === 'client' && owner !== '*' && hashes.has(clientKeys.of(owner, value).hash)
@@ -257,22 +261,22 @@ export class ListEditor {
   }
 
   /** Finds the entries for a client on the lists of its platform. */
-  async aboutClient(platform: PlatformName, clientIdKey: string): Promise<readonly StoredEntry[]> {
+  async listEntriesOfClient(platform: PlatformName, clientIdKey: string): Promise<readonly StoredEntry[]> {
     const { node } = this.#parts;
     await node.sync();
     return node.copy
-      .lists()
+      .listAllLists()
       .flatMap((entries) => [...entries.values()].slice(0, 1))
       .filter(({ owner }) => owner === platform)
       .map(({ owner, list }) =>
-        node.copy.entry(hashEntryId({ owner, list, kind: 'client', value: clientIdKey })),
+        node.copy.findEntry(hashEntryId({ owner, list, kind: 'client', value: clientIdKey })),
       )
       .filter((entry) => entry !== null);
   }
 
-  async forgetClient(platform: PlatformName, clientIdKey: string): Promise<void> {
+  async removeClient(platform: PlatformName, clientIdKey: string): Promise<void> {
     const { node, listLog } = this.#parts;
-    const known = (await this.aboutClient(platform, clientIdKey)).map(({ id }) => id);
+    const known = (await this.listEntriesOfClient(platform, clientIdKey)).map(({ id }) => id);
     for (let start = 0; start < known.length; start += LIST_CHANGES_MAX) {
       await listLog.write(known.slice(start, start + LIST_CHANGES_MAX).map((id) => ({ id, text: null })));
     }
@@ -281,7 +285,7 @@ export class ListEditor {
 
   /** Plans changes on the newest copy and writes them. */
   #write<P extends { readonly changes: readonly ListChange[] }>(
-    { owner }: EditedList,
+    { owner }: ListEditContext,
     plan: () => P,
   ): Promise<P> {
     const { listLog, node } = this.#parts;
@@ -297,19 +301,19 @@ export class ListEditor {
 
   /** Plans one line of a request, taking the effects of the earlier lines into account. */
   #plan(
-    edited: EditedList,
+    edited: ListEditContext,
     edit: EntryEdit,
     room: { entries: number; keys: number },
     planned: Planned,
   ): EntryEffect {
     const { copy } = this.#parts.node;
-    const standing = (id: string) => planned.get(id) ?? (planned.has(id) ? null : copy.entry(id));
+    const standing = (id: string) => planned.get(id) ?? (planned.has(id) ? null : copy.findEntry(id));
     if (edit.kind === 'remove') {
       const id = this.#idOf(edited, edit.value);
       const there = id === null ? null : standing(id);
       if (id === null || there === null) return 'absent';
       planned.set(id, null);
-      if (copy.entry(id) === null) {
+      if (copy.findEntry(id) === null) {
         room.entries -= 1;
         room.keys -= there.keys.length;
       }
@@ -321,7 +325,7 @@ export class ListEditor {
     if (before?.reason === entry.reason && before.expiresAt === entry.expiresAt) return 'unchanged';
     planned.set(id, entry);
     if (before !== null) return 'changed';
-    if (copy.entry(id) === null) {
+    if (copy.findEntry(id) === null) {
       room.entries += 1;
       room.keys += entry.keys.length;
     }
@@ -329,7 +333,7 @@ export class ListEditor {
   }
 
   /** Returns the id that an entry for this value would have. Returns null if the list cannot hold the value. */
-  #idOf({ owner, list }: Pick<EditedList, 'owner' | 'list'>, value: string): string | null {
+  #idOf({ owner, list }: Pick<ListEditContext, 'owner' | 'list'>, value: string): string | null {
     const { kind } = this.#contentOf(owner, list);
     const read = this.#read(owner, kind, value);
     return read.ok ? hashEntryId({ owner, list, kind, value: read.value }) : null;
@@ -340,7 +344,7 @@ export class ListEditor {
    * `UnknownList` or `ListRefusal`.
    */
   #entryOf(
-    { owner, list, who }: EditedList,
+    { owner, list, who }: ListEditContext,
     { value, reason, expiresAt }: NewListEntry,
     room: RoomTaken = { entries: 0, keys: 0 },
   ): ListEntry {
@@ -358,12 +362,17 @@ export class ListEditor {
     return made;
   }
 
-  async #note(edited: EditedList, before: ListEntry | null, after: ListEntry | null, reason: string | null) {
+  async #note(
+    edited: ListEditContext,
+    before: ListEntry | null,
+    after: ListEntry | null,
+    reason: string | null,
+  ) {
     const { owner, list, who } = edited;
     const platform = toPlatform(owner);
     const shown = (entry: ListEntry | null) => {
       if (entry === null) return null;
-      const { kind, value, reason, expiresAt } = this.shown(entry);
+      const { kind, value, reason, expiresAt } = this.toOwnerView(entry);
       return formatAuditedValue(ListEntrySchema, { kind, value, reason, expiresAt });
     };
     const entry = { who, action: 'list', platform, subject: list, reason } as const;
@@ -375,7 +384,7 @@ export class ListEditor {
   }
 
   async #noteMany(
-    { owner, list, who }: EditedList,
+    { owner, list, who }: ListEditContext,
     effects: readonly (EntryEffect | ListRefusal)[],
     sha256: string,
   ) {
@@ -420,27 +429,34 @@ export function explainLackOfRoom(
   limits = LIST_LIMITS,
 ): string | null {
   const { owner, list } = entry;
-  if (copy.entry(hashEntryId(entry)) !== null) return null;
-  const entries = copy.list(owner, list);
+  if (copy.findEntry(hashEntryId(entry)) !== null) return null;
+  const entries = copy.findEntriesOfList(owner, list);
   if ((entries?.size ?? 0) + taken.entries >= limits.entriesPerList)
     return `A list has at most ${limits.entriesPerList} entries.`;
-  if (owner !== INSTALLATION_PLATFORM && copy.entriesOf(owner) + taken.entries >= limits.entriesPerPlatform)
+  if (
+    owner !== INSTALLATION_PLATFORM &&
+    copy.countEntries(owner) + taken.entries >= limits.entriesPerPlatform
+  )
     return `The lists of a platform have at most ${limits.entriesPerPlatform} entries together.`;
   if (copy.size + taken.entries >= limits.entriesInAll)
     return `All lists together have at most ${limits.entriesInAll} entries.`;
-  if (copy.keysOn(owner, list) + taken.keys + entry.keys.length > limits.keysPerList)
+  if (copy.countKeys(owner, list) + taken.keys + entry.keys.length > limits.keysPerList)
     return `The ranges of a list may be made of at most ${limits.keysPerList} networks; use prefixes like /16, /24 and /32, or /32, /48 and /64.`;
   return null;
 }
 
-function refuseNewList(copy: ListCopy, { owner, list }: EditedList, content: ListContent): string | null {
+function explainRefusedList(
+  copy: ListCopy,
+  { owner, list }: ListEditContext,
+  content: ListContent,
+): string | null {
   if (!isName(list)) return LIST_NAME_MESSAGE;
-  const fault = findContentFault(content);
+  const fault = findListContentFault(content);
   if (fault !== null) return `"attribute" ${fault}.`;
   const { kind } = content;
   if (kind === 'client' && isInstallation(owner))
     return 'A client belongs to one platform, so a list of the whole installation holds none.';
-  if (copy.madeBy(owner).length >= LIST_LIMITS.listsPerOwner)
+  if (copy.listListRecords(owner).length >= LIST_LIMITS.listsPerOwner)
     return `A platform has at most ${LIST_LIMITS.listsPerOwner} lists.`;
   return null;
 }

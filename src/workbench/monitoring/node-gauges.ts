@@ -1,10 +1,10 @@
 import type { Gauge, Registry } from 'prom-client';
-import type { PlatformKeyRef } from '#checkout/access/admitted-keys.ts';
+import type { PlatformKeyRef } from '#checkout/access/keys-seen-live.ts';
 import type { ListsReport } from '#checkout/lists/list-node.ts';
 import { addGauge } from '#checkout/metrics/metrics.ts';
 import type { OwnNodeReport } from '#checkout/rollout/fleet.ts';
-import { sumTrialCounts, type TrialFigures } from '#checkout/rollout/trial-counts.ts';
-import type { ArchiveWatch } from '#history/archive/read/archive-watch.ts';
+import { sumTrialCounts, type TrialTotals } from '#checkout/rollout/trial-counts.ts';
+import type { ArchiveFigures } from '#history/archive/read/archive-figures.ts';
 import type { ShippingReport } from '#history/archive/ship/shipping.ts';
 import { VERSION } from '#sdk/version.ts';
 import { type StoreHealth, WARNING_KINDS } from '#state/store-health.ts';
@@ -39,7 +39,7 @@ function showLabelledFigure(
 }
 
 /** Shows which version of the service runs. The service and its client library have the same version. */
-export function showBuild(registry: Registry): void {
+export function addBuildGauge(registry: Registry): void {
   addGauge(
     registry,
     'scoring_build_info',
@@ -50,7 +50,7 @@ export function showBuild(registry: Registry): void {
 }
 
 /** Shows the figures about the rollout that this node reports to the fleet. */
-export function watchRollout(registry: Registry, report: () => OwnNodeReport): void {
+export function addRolloutGauges(registry: Registry, report: () => OwnNodeReport): void {
   showFigures(registry, {
     scoring_rollout_revision: ['Revision of the rollout that this node follows', () => report().revision],
     scoring_rules_refused: ['Version folders that this node refuses', () => report().refused.length],
@@ -67,7 +67,7 @@ export function watchRollout(registry: Registry, report: () => OwnNodeReport): v
       () => (report().emergencyAt ?? 0) / 1000,
     ],
   });
-  const sumOf = (of: (figures: TrialFigures) => number) => () =>
+  const sumOf = (of: (figures: TrialTotals) => number) => () =>
     report().counts.reduce((sum, one) => sum + of(sumTrialCounts(one, null)), 0);
   showFigures(registry, {
     scoring_shadow_compared: [
@@ -99,7 +99,7 @@ const SHIPPING_REASONS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Shows whether this node ships the journal to the archive, and why it cannot. */
-export function watchShipping(registry: Registry, report: () => ShippingReport): void {
+export function addShippingGauges(registry: Registry, report: () => ShippingReport): void {
   showFigures(registry, {
     scoring_archive_leads: [
       '1 while this node ships the journal to the archive',
@@ -119,7 +119,7 @@ export function watchShipping(registry: Registry, report: () => ShippingReport):
 }
 
 /** Shows the contents of the archive and how far it is behind, whichever node ships to it. */
-export function watchArchive(registry: Registry, archive: ArchiveWatch): void {
+export function addArchiveGauges(registry: Registry, archive: ArchiveFigures): void {
   showFigures(registry, {
     scoring_archive_lag_seconds: [
       'How long the oldest journal entry that is not archived has waited',
@@ -142,7 +142,7 @@ export function watchArchive(registry: Registry, archive: ArchiveWatch): void {
   });
 }
 
-export function watchLists(registry: Registry, report: () => ListsReport): void {
+export function addListGauges(registry: Registry, report: () => ListsReport): void {
   showFigures(registry, {
     scoring_lists_entries: ['Entries of shared lists that this node holds', () => report().entries],
     scoring_lists: ['Shared lists that this node holds', () => report().lists],
@@ -154,7 +154,7 @@ export function watchLists(registry: Registry, report: () => ListsReport): void 
 }
 
 /** Shows whether platforms still report the outcomes of their orders, as all nodes see it. */
-export function watchReporting(registry: Registry, known: () => ReadonlyMap<string, Reporting>): void {
+export function addReportingGauges(registry: Registry, known: () => ReadonlyMap<string, Reporting>): void {
   const figures: Readonly<Record<string, readonly [help: string, of: (one: Reporting) => number | null]>> = {
     scoring_reports_newest_timestamp_seconds: [
       'When the platform last reported an outcome',
@@ -180,7 +180,7 @@ export function watchReporting(registry: Registry, known: () => ReadonlyMap<stri
 }
 
 /** Shows whether the store has lost access keys. */
-export function watchKeys(registry: Registry, lost: () => readonly PlatformKeyRef[]): void {
+export function addLostKeysGauge(registry: Registry, lost: () => readonly PlatformKeyRef[]): void {
   showFigures(registry, {
     scoring_lost_keys: [
       'Access keys that the store has lost, and that somebody used in the last ten minutes',
@@ -190,7 +190,7 @@ export function watchKeys(registry: Registry, lost: () => readonly PlatformKeyRe
 }
 
 /** Shows the state of the store at its last check. */
-export function watchStore(registry: Registry, report: () => StoreReport): void {
+export function addStoreGauges(registry: Registry, report: () => StoreReport): void {
   showFigures(registry, {
     scoring_store_clock_offset_seconds: [
       "Seconds by which the store's clock, which decides, is ahead of this node's; on SQLite, by which the clock was set in the last ten minutes",
@@ -230,7 +230,7 @@ export function watchStore(registry: Registry, report: () => StoreReport): void 
 }
 
 /** Shows when the listeners' certificates end. `endsMs` returns null if a certificate cannot be read. */
-export function watchCertificates(
+export function addCertificateGauge(
   registry: Registry,
   listeners: Readonly<Record<string, () => number | null>>,
 ): void {

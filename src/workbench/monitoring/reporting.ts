@@ -1,9 +1,9 @@
 import { Type } from '#base/json-schema.ts';
-import { count, epochMs, named, nullable, type Shape, shape, yesNo } from '#base/shapes.ts';
-import type { ReportingListener, RequestFieldLabel } from '#checkout/metrics/reporting-listener.ts';
+import { count, epochMs, named, nullable, shape, type ValueOf, yesNo } from '#base/shapes.ts';
+import type { CountedRequestField, ReportingListener } from '#checkout/metrics/reporting-listener.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { type ClientState, toShortHash, type VerdictEvent } from '#decision/payer/client-state.ts';
-import { PLATFORM_SILENCE } from '#decision/payer/silence.ts';
+import { PLATFORM_SILENCE_LIMITS } from '#decision/payer/platform-silence.ts';
 import { mapSums } from '#history/statistics/sums.ts';
 import type { Registers } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
@@ -43,7 +43,7 @@ export const ReportingSchema = named(
   ),
 );
 
-export type Reporting = Shape<typeof ReportingSchema>;
+export type Reporting = ValueOf<typeof ReportingSchema>;
 
 const HOUR_MS = 3_600_000;
 /** The hours of a week. */
@@ -120,14 +120,14 @@ export class ReportingWatch implements ReportingListener {
     if (grant === undefined || grant.settled) return;
     const step = Math.max(
       0,
-      Math.ceil(Math.log((now - grant.at) / PLATFORM_SILENCE.finestMs) / Math.log(GROWTH)),
+      Math.ceil(Math.log((now - grant.at) / PLATFORM_SILENCE_LIMITS.finestMs) / Math.log(GROWTH)),
     );
     own.delays[step] = (own.delays[step] ?? 0) + 1;
     getHour(own, grant.at)[1]++;
   }
 
   /** Counts a field that a request sent about its payer. */
-  sent(platform: PlatformName, label: RequestFieldLabel, now: number): void {
+  sent(platform: PlatformName, label: CountedRequestField, now: number): void {
     const own = this.#seenOf(platform);
     if (own !== null) countHint(own.hints, label, now);
   }
@@ -253,7 +253,7 @@ function toReporting(
   const due = ordersUntil(now - (usualMs ?? 0));
   // Orders since the newest report are left out, so that an outage of the platform does not make its silence usual.
   const usual = ordersUntil(awaitedSince ?? now);
-  const isUsual = usualMs !== null && usual.reported >= PLATFORM_SILENCE.usualShareMin * usual.granted;
+  const isUsual = usualMs !== null && usual.reported >= PLATFORM_SILENCE_LIMITS.usualShareMin * usual.granted;
   return {
     hints: summarizeSentHints(hints, now),
     newestAt,
@@ -263,16 +263,16 @@ function toReporting(
     unreportedShare: due.granted === 0 ? null : Math.max(0, 1 - due.reported / due.granted),
     stopped:
       isUsual &&
-      awaited >= PLATFORM_SILENCE.ordersMin &&
+      awaited >= PLATFORM_SILENCE_LIMITS.ordersMin &&
       awaitedSince !== null &&
-      now - awaitedSince > PLATFORM_SILENCE.times * usualMs,
+      now - awaitedSince > PLATFORM_SILENCE_LIMITS.times * usualMs,
   };
 }
 
 /** Returns the time in ms within which 95 % of the delays are. Returns null if there are too few delays. */
 function findUsualMs(delays: Seen['delays']): number | null {
   const total = sumDelays(delays);
-  if (total < PLATFORM_SILENCE.ordersMin) return null;
+  if (total < PLATFORM_SILENCE_LIMITS.ordersMin) return null;
   let within = 0;
   // Members whose names are whole numbers are listed in numeric order.
   const [step = 0] =
@@ -280,5 +280,5 @@ function findUsualMs(delays: Seen['delays']): number | null {
       within += count;
       return within >= 0.95 * total;
     }) ?? [];
-  return Math.round(PLATFORM_SILENCE.finestMs * GROWTH ** Number(step));
+  return Math.round(PLATFORM_SILENCE_LIMITS.finestMs * GROWTH ** Number(step));
 }

@@ -1,6 +1,6 @@
-import { choice, count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
-import type { RequestFieldLabel } from '#checkout/metrics/reporting-listener.ts';
-import { ABSENT_REASONS, type AbsentHint } from '#decision/body-hints.ts';
+import { choice, count, list, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
+import type { CountedRequestField } from '#checkout/metrics/reporting-listener.ts';
+import { UNUSABLE_HINT_REASONS, type UnusableHint } from '#decision/body-hints.ts';
 import { ATTRIBUTE_FAULTS } from '#decision/payer/attributes.ts';
 
 function createHintSchema(what: string) {
@@ -9,7 +9,7 @@ function createHintSchema(what: string) {
     absent: count('How often it said nothing about the payer, and counted as absent'),
     why: nullable(
       choice(
-        ABSENT_REASONS,
+        UNUSABLE_HINT_REASONS,
         'Why most of them did: placeholder, a text that stands for no value; notAnAddress; notPublic, an address that many hosts have at the same time. Null without one',
       ),
     ),
@@ -17,7 +17,7 @@ function createHintSchema(what: string) {
 }
 
 const sentAttribute = shape('How often callers sent an attribute that the deciding rule set declares', {
-  name: word('The attribute', 'cardCountry'),
+  name: plainText('The attribute', 'cardCountry'),
   sent: count('How often'),
   unknown: count('How often its value was not what is declared, and counted as not known'),
   why: nullable(
@@ -39,18 +39,18 @@ export const SentHintsSchema = shape('What callers told of payers in the last 24
   undeclaredAttributes: count('Attributes that the deciding rule set does not declare, and ignores'),
 });
 
-export type SentHints = Shape<typeof SentHintsSchema>;
+export type SentHints = ValueOf<typeof SentHintsSchema>;
 
-type Field = AbsentHint['field'];
+type Field = UnusableHint['field'];
 
 /** Counts by hour since 1970, and within an hour by label. */
-export type HintCounts = Record<string, Partial<Record<RequestFieldLabel, number>>>;
+export type HintCounts = Record<string, Partial<Record<CountedRequestField, number>>>;
 
 const HOUR_MS = 3_600_000;
 const HOURS_MAX = 24;
 
 /** Adds one to a count of the hour of `now`. It changes the counts in place, because it runs with every request. */
-export function countHint(counts: HintCounts, label: RequestFieldLabel, now: number): void {
+export function countHint(counts: HintCounts, label: CountedRequestField, now: number): void {
   const hour = Math.floor(now / HOUR_MS);
   const labels = counts[hour] ?? {};
   counts[hour] = labels;
@@ -75,10 +75,10 @@ export function addHintCounts(a: HintCounts, b: HintCounts): HintCounts {
 export function summarizeSentHints(counts: HintCounts, now: number): SentHints {
   const since = Math.floor(now / HOUR_MS) - HOURS_MAX;
   const hours = Object.entries(counts).filter(([hour]) => Number(hour) > since);
-  const sum = (label: RequestFieldLabel) =>
+  const sum = (label: CountedRequestField) =>
     hours.reduce((total, [, labels]) => total + (labels[label] ?? 0), 0);
   const field = (name: Field) => {
-    const [absent, why] = findMostFrequent(ABSENT_REASONS, (reason) => sum(`${name} ${reason}`));
+    const [absent, why] = findMostFrequent(UNUSABLE_HINT_REASONS, (reason) => sum(`${name} ${reason}`));
     return { sent: sum(name), absent, why };
   };
   return {

@@ -3,8 +3,8 @@ import {
   findMomentDescription,
   findSchemaName,
   INSTANT_SCHEMA,
-  type Shape,
   toSchemaPointer,
+  type ValueOf,
 } from '#base/shapes.ts';
 import type { ProblemSchema } from '#checkout/http/request/problems.ts';
 
@@ -58,7 +58,7 @@ export class Components {
   }
 
   /** Returns a schema in keywords that every tool knows, or a pointer if the schema has a name. */
-  published(schema: TSchema): Readonly<Record<string, unknown>> {
+  toPublished(schema: TSchema): Readonly<Record<string, unknown>> {
     const name = findSchemaName(schema);
     if (name === null) return this.#members(schema);
     this.add(name, schema);
@@ -93,12 +93,12 @@ export class Components {
 
   #value(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((item) => this.#value(item));
-    return typeof value === 'object' && value !== null ? this.published(value) : value;
+    return typeof value === 'object' && value !== null ? this.toPublished(value) : value;
   }
 }
 
 /**
- * Adapts a body's schema to what callers may send. An optional member may also be null, because `createBodyReader`
+ * Adapts a body's schema to what callers may send. An optional member may also be null, because `createBodyValidator`
  * leaves out members that are null or ''. Only null is described, so that generated clients know one way to leave a
  * member empty. No minimum length forbids ''.
  */
@@ -138,7 +138,7 @@ export interface HeaderObject {
 
 export interface ExampleObject {
   readonly summary: string;
-  readonly value: Shape<typeof ProblemSchema>;
+  readonly value: ValueOf<typeof ProblemSchema>;
 }
 
 export interface MediaType {

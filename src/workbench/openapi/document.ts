@@ -12,7 +12,7 @@ import {
   createLargeBodyRefusal,
   UNSUPPORTED_TYPE,
 } from '#checkout/http/request/body.ts';
-import { MALFORMED_BODY, ProblemSchema, type RefusalNote } from '#checkout/http/request/problems.ts';
+import { type DocumentedRefusal, MALFORMED_BODY, ProblemSchema } from '#checkout/http/request/problems.ts';
 import {
   HEADERS_TOO_LARGE,
   INTERNAL_ERROR,
@@ -57,7 +57,7 @@ interface DocumentSpec {
    * Refusals that this listener may give to any request, in addition to those of every listener. They are documented
    * with every operation that needs a key.
    */
-  readonly elsewhere: readonly RefusalNote[];
+  readonly elsewhere: readonly DocumentedRefusal[];
   /** Whether the listener refuses unknown parameters and members. */
   readonly isStrict: boolean;
 }
@@ -194,7 +194,7 @@ function createOperationObject(
 }
 
 /** Refusals that any request may get, whatever it asks for. */
-const OF_EVERY_LISTENER: readonly RefusalNote[] = [
+const OF_EVERY_LISTENER: readonly DocumentedRefusal[] = [
   INTERNAL_ERROR,
   NOT_FOUND,
   METHOD_NOT_ALLOWED,
@@ -208,7 +208,7 @@ const OF_EVERY_LISTENER: readonly RefusalNote[] = [
 function listRefusals(
   { refusals = [], ignoresQuery, grant, body }: DescribedOperation,
   { isStrict, elsewhere }: Pick<DocumentSpec, 'isStrict' | 'elsewhere'>,
-): readonly RefusalNote[] {
+): readonly DocumentedRefusal[] {
   return [
     ...refusals,
     ...(isStrict && ignoresQuery !== true ? [BAD_PARAMETER] : []),
@@ -220,7 +220,7 @@ function listRefusals(
   ];
 }
 
-function listKeyRefusals(grant: RequiredGrant): readonly RefusalNote[] {
+function listKeyRefusals(grant: RequiredGrant): readonly DocumentedRefusal[] {
   return [UNKNOWN_KEY, ...listGrantRefusals(grant), STORE_UNAVAILABLE, TOO_MANY_WAITING, OVERLOADED];
 }
 
@@ -245,7 +245,7 @@ function createSuccess(
 ): ResponseObject {
   const media = Object.entries(content).map(([type, shape]): [string, MediaType] => [
     type,
-    { schema: components.published(shape), example: createMomentWriter(shape)(createExample(shape)) },
+    { schema: components.toPublished(shape), example: createMomentWriter(shape)(createExample(shape)) },
   ]);
   if (text === true) media.push(['text/plain', { schema: { type: 'string' } }]);
   return {
@@ -261,7 +261,7 @@ function createSuccess(
 
 function groupRefusalsByStatus(
   operationId: string,
-  refusals: readonly RefusalNote[],
+  refusals: readonly DocumentedRefusal[],
   components: Components,
 ): Record<string, ReferenceObject> {
   const byCode = new Map(refusals.map((one) => [one.name, one]));
@@ -282,7 +282,7 @@ function groupRefusalsByStatus(
 }
 
 /** Joins codes to a name, like `StoreAwayTooManyWaiting`. */
-function formatTitle(refusals: readonly RefusalNote[]): string {
+function formatTitle(refusals: readonly DocumentedRefusal[]): string {
   return refusals
     .map(({ name }) => name.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase()))
     .join('');
@@ -296,7 +296,7 @@ function listStatusHeaders(status: number): readonly (keyof typeof HEADERS)[] {
 function createRefusalResponse(
   operationId: string,
   description: string,
-  refusals: readonly RefusalNote[],
+  refusals: readonly DocumentedRefusal[],
   headers: readonly (keyof typeof HEADERS)[],
   components: Components,
 ): ResponseObject {
@@ -307,7 +307,7 @@ function createRefusalResponse(
       'application/problem+json': {
         schema: {
           allOf: [
-            components.published(ProblemSchema),
+            components.toPublished(ProblemSchema),
             {
               type: 'object',
               properties: {

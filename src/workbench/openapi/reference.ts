@@ -1,5 +1,5 @@
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
-import { type FoundFact, findFacts, TRUE_OR_FALSE } from '#decision/rules/fact-finder.ts';
+import { type FactSummary, listFactsByQuestion, TRUE_OR_FALSE } from '#decision/rules/fact-finder.ts';
 import { TABLE_NAMES, TABLES } from '#history/archive/tables.ts';
 import type { ExampleObject, ReferenceObject } from './components.ts';
 import type { OpenApiDocument } from './document.ts';
@@ -14,7 +14,7 @@ export function renderFactsPage(): string {
   return renderPage(
     'Facts',
     'What a rule may ask for, by the question that it answers. In brackets: the value, where it is not true or false, and the longest window.',
-    findFacts(NO_DECLARED_ATTRIBUTES, null)
+    listFactsByQuestion(NO_DECLARED_ATTRIBUTES, null)
       .map(({ question, exampleIsFor, example, declares, facts }) => {
         const entries = facts.map(toFactEntry);
         return `<h2>${escapeHtml(question)}</h2>\n<p>${escapeHtml(exampleIsFor)}:</p>\n${renderDeclaration(declares)}<pre><code>${escapeHtml(example)}</code></pre>\n${renderDefinitions(entries)}`;
@@ -132,7 +132,7 @@ function escapeHtml(text: string): string {
 }
 
 /** Formats the fact as a rule writes it, with the type of its value. */
-function toFactEntry({ name, values, notes, description }: FoundFact): Entry {
+function toFactEntry({ name, values, notes, description }: FactSummary): Entry {
   const told = [...(values === TRUE_OR_FALSE ? [] : [values]), ...notes];
   return { word: told.length === 0 ? name : `${name} (${told.join('; ')})`, meaning: description };
 }

@@ -6,18 +6,18 @@ import {
   named,
   nullable,
   oneOf,
+  plainText,
   shape,
-  word,
   yesNo,
 } from '#base/shapes.ts';
 import { ListEntrySchema } from '#checkout/lists/list-entry.ts';
 import { DecisionSchema } from '#decision/decision.ts';
-import { listValues } from '#decision/payer/attribute-values.ts';
+import { listAttributeValues } from '#decision/payer/attribute-values.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import { BindingSchema, type ClientState, OverrideSchema } from '#decision/payer/client-state.ts';
-import { readTallies } from '#decision/payer/day-tallies.ts';
-import { listDevices } from '#decision/payer/known-devices.ts';
-import type { DeviceNames } from '#decision/shared-lists.ts';
+import { unpackDayTallies } from '#decision/payer/day-tallies.ts';
+import { listRememberedDevices } from '#decision/payer/known-devices.ts';
+import type { DeviceNameConverter } from '#decision/shared-lists.ts';
 import type { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import {
   BindingEntrySchema,
@@ -36,8 +36,8 @@ const { owner: _owner, keys: _keys, attribute: _attribute, ...listed } = ListEnt
 export const ClientExportSchema = named(
   'ClientExport',
   shape('All that is held on a client', {
-    platform: word('Whose client it is', 'shop'),
-    clientIdKey: word('As the caller chose it', 'ann'),
+    platform: plainText('Whose client it is', 'shop'),
+    clientIdKey: plainText('As the caller chose it', 'ann'),
     at: epochMs('When it was read'),
     state: nullable(
       Type.Record(Type.Unknown(), {
@@ -72,7 +72,7 @@ export interface ClientExportParts {
   readonly store: Store;
   readonly decisions: DecisionLookup;
   readonly listEditor: ListEditor;
-  readonly names: DeviceNames;
+  readonly names: DeviceNameConverter;
   readonly audit: Audit;
   /** The time in epoch ms. */
   readonly clock: () => number;
@@ -87,7 +87,7 @@ export async function* streamClientExport(
   const { platform, clientIdKey } = client;
   await audit.noteReading(who, client);
   const { state, stamp } = await store.load(client);
-  const lists = await listEditor.aboutClient(platform, clientIdKey);
+  const lists = await listEditor.listEntriesOfClient(platform, clientIdKey);
   const proposals = new Proposals(store.registers, audit, store.clientKeys, clock);
   const head = {
     platform,
@@ -95,16 +95,19 @@ export async function* streamClientExport(
     at: clock(),
     state: stamp.raw === null ? null : unpackState(state),
     lists: lists.map(({ owner, keys, attribute, id, version, ...entry }) => entry),
-    proposals: (await proposals.about(client)).map(toProposalView),
+    proposals: (await proposals.listAbout(client)).map(toProposalView),
   };
   const naming = createDeviceReplacer((id) => names.nameOf(platform, id));
   yield JSON.stringify(createMomentWriter(ClientExportSchema)(head), naming).slice(0, -1);
   const isAuditWhole = yield* streamMember('audit', audit.about(client));
   const seen = { oldestAt: Number.POSITIVE_INFINITY };
-  const areDecisionsWhole = yield* streamMember('decisions', noteOldest(decisions.allOfClient(client), seen));
+  const areDecisionsWhole = yield* streamMember(
+    'decisions',
+    noteOldest(decisions.readDecisionsOfClient(client), seen),
+  );
   const isHistoryWhole = yield* streamMember(
     'history',
-    noteOldest(decisions.allHistory(client), seen),
+    noteOldest(decisions.readOtherEntries(client), seen),
     naming,
   );
   const isFromTheFirst = seen.oldestAt <= (state.firstSeenAt ?? Number.POSITIVE_INFINITY);
@@ -151,11 +154,11 @@ function unpackState(state: ClientState): unknown {
   return createMomentWriter(STATE_MOMENTS)({
     ...state,
     knownDevices: {
-      fingerprints: listDevices(knownDevices.fingerprints, lastAt),
-      ips: listDevices(knownDevices.ips, lastAt),
+      fingerprints: listRememberedDevices(knownDevices.fingerprints, lastAt),
+      ips: listRememberedDevices(knownDevices.ips, lastAt),
     },
-    attributeValues: listValues(attributeValues),
-    dayTallies: readTallies(dayTallies).map(({ amounts, ...tally }) => ({
+    attributeValues: listAttributeValues(attributeValues),
+    dayTallies: unpackDayTallies(dayTallies).map(({ amounts, ...tally }) => ({
       ...tally,
       amounts: Object.fromEntries(amounts),
     })),

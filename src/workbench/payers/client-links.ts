@@ -5,25 +5,25 @@ import { searchThrottle } from '#base/work/step-throttle.ts';
 import type { ListCopy } from '#checkout/lists/list-node.ts';
 import { VERDICTS } from '#decision/decision-words.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { keepIfValid, type Override, overrideGroup } from '#decision/payer/client-state.ts';
-import type { DeviceNames } from '#decision/shared-lists.ts';
+import { keepIfValid, type Override, overrideGroupSchema } from '#decision/payer/client-state.ts';
+import type { DeviceNameConverter } from '#decision/shared-lists.ts';
 import { toReadableValue } from '#decision/shared-lists.ts';
 import { toReportedResult } from '#history/archive/order-status.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
-import { asOfShape } from '#history/archive/read/as-of.ts';
+import { asOfMomentShape } from '#history/archive/read/as-of.ts';
 import {
   compareTexts,
   DEVICE_CLIENTS_MAX,
   DEVICE_KINDS,
   type Device,
   findLinkedClients,
-  LINK_KINDS,
+  LINK_KIND_TEXTS,
   type LinkedOrder,
   type LinkGraph,
   type LinksAsk,
-  readLinks,
   type SeenClient,
   toSharedListEntry,
+  withLinkReader,
 } from '#history/archive/read/linked-clients.ts';
 import type { Store } from '#state/store.ts';
 
@@ -68,7 +68,7 @@ const LinkedDeviceSchema = s.named(
   'LinkedDevice',
   s.shape('A device, or an address', {
     kind: s.choice(DEVICE_KINDS, 'What it is'),
-    value: s.word(
+    value: s.plainText(
       'As shared lists of the platform take it, and no other platform knows it, like hmac:p2Yk4r0bQ8nV5sXc1eWtLA',
       'hmac:p2Yk4r0bQ8nV5sXc1eWtLA',
     ),
@@ -85,8 +85,8 @@ const LinkedDeviceSchema = s.named(
 const LinkedClientSchema = s.named(
   'LinkedClient',
   s.shape('A client that is linked to the one asked about', {
-    clientIdKey: s.word('As the caller chose it', 'ann'),
-    tie: s.describedChoice(LINK_KINDS, 'How it is linked to the client'),
+    clientIdKey: s.plainText('As the caller chose it', 'ann'),
+    tie: s.describedChoice(LINK_KIND_TEXTS, 'How it is linked to the client'),
     devices: s.list(Type.String(), 'Values of the devices shown that it was seen on and that link'),
     firstAt: s.nullable(s.epochMs('When it was first seen on one of the devices shown; null: on none')),
     lastAt: s.nullable(s.epochMs('When it was last seen on one of them; null: on none')),
@@ -99,7 +99,7 @@ const LinkedClientSchema = s.named(
       BLOCK: s.count('Answers'),
     }),
     cut: s.yesNo(`It has more orders; the newest ${ORDERS_PER_CLIENT_MAX} are counted`),
-    override: s.nullable(overrideGroup),
+    override: s.nullable(overrideGroupSchema),
     lists: s.list(Type.String(), 'Shared lists that it is on now by its clientIdKey'),
     proposed: s.yesNo('It is one of those who might be blocked together; see `proposal`'),
   }),
@@ -108,9 +108,9 @@ const LinkedClientSchema = s.named(
 export const ClientLinksSchema = s.named(
   'ClientLinks',
   s.shape('List who shares devices and addresses with a client', {
-    clientIdKey: s.word('As the caller chose it', 'ann'),
+    clientIdKey: s.plainText('As the caller chose it', 'ann'),
     from: s.epochMs('Since when was looked'),
-    asOf: Type.Optional(asOfShape),
+    asOf: Type.Optional(asOfMomentShape),
     complete: s.yesNo('False: a part of the archive or of the journal could not be read, or was too much'),
     devices: s.list(LinkedDeviceSchema, 'Those of the client first, then by how many clients they link'),
     clients: s.list(LinkedClientSchema, 'The client itself first, then the closest ties'),
@@ -125,9 +125,9 @@ export const ClientLinksSchema = s.named(
   }),
 );
 
-export type ClientLinks = s.Shape<typeof ClientLinksSchema>;
-export type LinkedClient = s.Shape<typeof LinkedClientSchema>;
-export type RefusedPayers = s.Shape<typeof RefusedSchema>;
+export type ClientLinks = s.ValueOf<typeof ClientLinksSchema>;
+export type LinkedClient = s.ValueOf<typeof LinkedClientSchema>;
+export type RefusedPayerTotals = s.ValueOf<typeof RefusedSchema>;
 
 /**
  * How far links are searched. `depth` 1 finds the clients that share something with the client. `depth` 2 also finds
@@ -140,8 +140,8 @@ export interface LinksBounds {
 }
 
 /** The default is 60 days, because rings of payers last for weeks. */
-export const LINKS_DEFAULT: LinksBounds = { days: 60, depth: 2, clients: 50 };
-export const LINKS_MAX: LinksBounds = { days: 400, depth: 2, clients: 200 };
+export const DEFAULT_LINKS_BOUNDS: LinksBounds = { days: 60, depth: 2, clients: 50 };
+export const MAX_LINKS_BOUNDS: LinksBounds = { days: 400, depth: 2, clients: 200 };
 
 /**
  * Creates the input of a search for links. With `asOf` (epoch ms), the search uses what was known at that time. If
@@ -161,7 +161,7 @@ export interface LinksParts {
   readonly archive: ArchiveReader;
   /** This node's copy of the shared lists. */
   readonly lists: ListCopy;
-  readonly names: DeviceNames;
+  readonly names: DeviceNameConverter;
   /** The time in epoch ms. */
   readonly now: number;
 }
@@ -179,7 +179,7 @@ export async function findClientLinks(
   const { store, lists, names, now } = parts;
   const { stamp } = await store.load(store.clientKeys.of(platform, clientIdKey));
   if (stamp.raw === null) return null;
-  const found = await readLinks(parts, platform, ask, async (reading) => {
+  const found = await withLinkReader(parts, platform, ask, async (reading) => {
     const web = await findLinkedClients(reading, clientIdKey, ask);
     const shown = [...web.ties.keys()];
     const orders = await reading.ordersOf(shown, ORDERS_PER_CLIENT_MAX);
@@ -190,7 +190,7 @@ export async function findClientLinks(
   const shownClients = [...found.web.ties.keys()];
   const overrides = found.overrides ?? (await readOverrides(store, platform, shownClients));
   const listsWith = (kind: 'client' | Device['kind'], value: string) =>
-    lists.namesHolding(platform, kind, value, now);
+    lists.listNamesWithValue(platform, kind, value, now);
   const clients = markProposed(
     listClients(found.web, found.orders).map((one) => ({
       ...one,
@@ -213,7 +213,7 @@ export async function findClientLinks(
     devices: devices.map((one) => ({ ...one, value: shown(one.kind, one.value) })),
     clients: clients.map((one) => ({ ...one, devices: one.devices.map((value) => shown('ip', value)) })),
     cut: found.web.cut,
-    proposal: { clients: proposed.map((one) => one.clientIdKey), refused: findRefusedPayers(proposed) },
+    proposal: { clients: proposed.map((one) => one.clientIdKey), refused: countRefusedPayers(proposed) },
   };
 }
 
@@ -308,7 +308,9 @@ function countHarm({ orders }: Pick<LinkedClient, 'orders'>): number {
 /**
  * Counts the clients whom a list with these clients would refuse, and sums up what those of them who paid have paid.
  */
-export function findRefusedPayers(clients: readonly Pick<LinkedClient, 'orders' | 'money'>[]): RefusedPayers {
+export function countRefusedPayers(
+  clients: readonly Pick<LinkedClient, 'orders' | 'money'>[],
+): RefusedPayerTotals {
   const payers = clients.filter(({ orders }) => orders.paid > 0);
   const sums: Record<string, number> = {};
   for (const one of payers)
@@ -341,7 +343,7 @@ function listDevices(
       ...computeSpan(here),
       clients: number,
       followed: all.length > 0,
-      refused: all.length > 0 && shown.length === all.length ? findRefusedPayers(shown) : null,
+      refused: all.length > 0 && shown.length === all.length ? countRefusedPayers(shown) : null,
     };
   });
   return counted.toSorted(
@@ -362,7 +364,7 @@ async function readOverrides(
   platform: PlatformName,
   clients: readonly string[],
 ): Promise<ReadonlyMap<string, Override | null>> {
-  const found = await searchThrottle.map(clients, (some) =>
+  const found = await searchThrottle.mapInSteps(clients, (some) =>
     Promise.all(
       some.map(async (clientIdKey) => {
         const { state } = await store.load(store.clientKeys.of(platform, clientIdKey));

@@ -32,7 +32,7 @@ interface ErasedClient {
 }
 
 /** The ledger cannot be used. The message says what to do. */
-export class LedgerRefused extends NamedError {}
+export class LedgerUnusable extends NamedError {}
 
 /**
  * A file of erasures, one on each line, that is kept outside every backup. A restored store has forgotten whom it had
@@ -45,7 +45,7 @@ export class ErasureLedger {
   /** The times of erasure by client, and the length of the file when it was read. The file only grows. */
   #known: { readonly bytes: number; readonly times: ReadonlyMap<string, number> } | null = null;
 
-  /** Opens the ledger. Creates the file if there is none. Throws `LedgerRefused`. */
+  /** Opens the ledger. Creates the file if there is none. Throws `LedgerUnusable`. */
   constructor(path: string) {
     this.#path = path;
     try {
@@ -60,8 +60,8 @@ export class ErasureLedger {
       if (!text.endsWith('\n')) appendFileSync(path, '\n', { flush: true });
       this.id = readLedgerId(text);
     } catch (cause) {
-      if (cause instanceof LedgerRefused) throw cause;
-      throw new LedgerRefused(
+      if (cause instanceof LedgerUnusable) throw cause;
+      throw new LedgerUnusable(
         `ERASURE_LEDGER names ${path}, which cannot be read and written; check the path and its permissions`,
         { cause },
       );
@@ -84,7 +84,7 @@ export class ErasureLedger {
    * Returns when a client was last erased, in epoch ms. Returns undefined if the ledger does not know the client.
    * Throws `StoreUnavailable`.
    */
-  timeOf(clientHash: string): number | undefined {
+  findErasureTime(clientHash: string): number | undefined {
     try {
       const bytes = statSync(this.#path).size;
       if (this.#known?.bytes !== bytes) {
@@ -110,7 +110,7 @@ export class ErasureLedger {
 function readLedgerId(text: string): string {
   const id = parseJsonObject(text.slice(0, text.indexOf('\n') + 1))?.['ledger'];
   if (typeof id === 'string') return id;
-  throw new LedgerRefused(
+  throw new LedgerUnusable(
     'ERASURE_LEDGER names a file that does not begin as an erasure ledger does; name another file, or put the ledger back',
   );
 }
@@ -170,7 +170,7 @@ export class Erasure {
     const at = Date.now();
     await ledger?.append({ at, platform, clientHash });
     await service.erase(platform, clientIdKey);
-    await listEditor.forgetClient(platform, clientIdKey);
+    await listEditor.removeClient(platform, clientIdKey);
     await this.#forget(who, client, null);
     await this.#noteSeen(at);
     return store.tracesOfErased();
@@ -190,8 +190,8 @@ export class Erasure {
     const back: ErasedClient[] = [];
     for (const one of erased) if (one.at > oldest && (await isBack(one))) back.push(one);
     const unique = new Map(back.map((one) => [one.clientHash, one]));
-    for (const { platform, clientIdKey } of await listEditor.listedAmong(new Set(unique.keys())))
-      await listEditor.forgetClient(platform, clientIdKey);
+    for (const { platform, clientIdKey } of await listEditor.listClientsWithHashes(new Set(unique.keys())))
+      await listEditor.removeClient(platform, clientIdKey);
     for (const { platform, clientHash: hash } of unique.values()) {
       await store.erase({ platform, hash });
       await this.#forget('service', { platform, hash }, 'erased before a backup was put back');
@@ -233,7 +233,7 @@ export class Erasure {
     client: Pick<ClientKey, 'platform' | 'hash'>,
     reason: string | null,
   ): Promise<void> {
-    await this.#parts.evidence?.forgetOrders(client.platform);
+    await this.#parts.evidence?.deleteJobsNamingOrders(client.platform);
     const { store, audit } = this.#parts;
     await new Proposals(store.registers, audit, store.clientKeys, Date.now).forgetClient(client);
     await audit.forget(who, client, reason);

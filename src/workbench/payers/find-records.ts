@@ -5,8 +5,8 @@ import { deriveAddressKey, isPublicAddress, type Pseudonymize, parseAddress } fr
 import type { Decision } from '#decision/decision.ts';
 import { VERDICTS } from '#decision/decision-words.ts';
 import { type ClientKeys, type PlatformName, parseDecisionId } from '#decision/payer/client-key.ts';
-import { type DeviceNames, listKind, toReadableValue } from '#decision/shared-lists.ts';
-import type { FoundByPart } from '#history/archive/read/decision-lookup.ts';
+import { type DeviceNameConverter, listKindSchema, toReadableValue } from '#decision/shared-lists.ts';
+import type { FoundByPartOfName } from '#history/archive/read/decision-lookup.ts';
 import { DEVICE_KINDS, type Device } from '#history/archive/read/linked-clients.ts';
 import {
   type FoundOrder,
@@ -15,7 +15,7 @@ import {
   PAYER_TABLES,
   SEEN_CLIENTS_MAX,
 } from '#history/archive/read/name-search.ts';
-import { unreadDecisions } from '#history/archive/unread-decisions.ts';
+import { UnreadDecisionsListSchema } from '#history/archive/unread-decisions.ts';
 import type { Store } from '#state/store.ts';
 import { findListEntries } from '#workbench/lists/find-entries.ts';
 import type { ListEditor } from '#workbench/lists/list-editor.ts';
@@ -26,7 +26,7 @@ export const FOUND_KINDS = ['payers', 'orders', 'decisions', 'devices', 'listEnt
 
 export type FoundKind = (typeof FOUND_KINDS)[number];
 
-const clientIdKey = s.word('The payer', 'ann');
+const clientIdKey = s.plainText('The payer', 'ann');
 const verdict = s.choice(VERDICTS, 'Its verdict');
 const lastAt = s.epochMs('When it was last heard of');
 
@@ -39,7 +39,7 @@ export const FoundRecordsSchema = s.named(
     ),
     orders: s.list(
       s.shape('An order of a payer', {
-        orderRef: s.word('The order', 'order-1'),
+        orderRef: s.plainText('The order', 'order-1'),
         clientIdKey,
         lastAt,
         verdict: s.nullable(s.choice(VERDICTS, 'The newest; null: no verdict was asked for it')),
@@ -48,10 +48,10 @@ export const FoundRecordsSchema = s.named(
     ),
     decisions: s.list(
       s.shape('A decision', {
-        decisionId: s.word('As in X-Decision-Id'),
-        requestId: s.word('As in X-Request-Id'),
+        decisionId: s.plainText('As in X-Decision-Id'),
+        requestId: s.plainText('As in X-Request-Id'),
         clientIdKey,
-        orderRef: s.word('The order', 'order-1'),
+        orderRef: s.plainText('The order', 'order-1'),
         verdict,
         at: s.epochMs('When it was decided'),
       }),
@@ -60,7 +60,7 @@ export const FoundRecordsSchema = s.named(
     devices: s.list(
       s.shape('A device or an address on which payers were seen', {
         kind: s.choice(DEVICE_KINDS, 'A fingerprint, or an address'),
-        value: s.word('As the links of a client name it', 'hmac:p2Yk4r0bQ8nV5sXc1eWtLA'),
+        value: s.plainText('As the links of a client name it', 'hmac:p2Yk4r0bQ8nV5sXc1eWtLA'),
         clients: s.count(`How many payers were seen on it; at most ${SEEN_CLIENTS_MAX} are counted`),
         payers: s.list(s.shape('A payer', { clientIdKey, lastAt }), 'At most `limit`, the last seen first'),
       }),
@@ -68,10 +68,10 @@ export const FoundRecordsSchema = s.named(
     ),
     listEntries: s.list(
       s.shape('An entry of a shared list', {
-        list: s.word('The list', 'blocked-devices'),
-        kind: listKind,
-        value: s.word('As the list shows it'),
-        reason: s.word('Why it is there', 'shared by a ring'),
+        list: s.plainText('The list', 'blocked-devices'),
+        kind: listKindSchema,
+        value: s.plainText('As the list shows it'),
+        reason: s.plainText('Why it is there', 'shared by a ring'),
         hasEnded: s.yesNo('It has ended and no longer counts'),
       }),
       'Entries for the whole text, ranges that hold the address, then entries whose value has the text in it',
@@ -88,12 +88,12 @@ export const FoundRecordsSchema = s.named(
         'All that is kept was looked at; otherwise some of it is older, came since `upTo`, or is `unread`',
       ),
       upTo: Type.Optional(s.epochMs('What happened from then on was not read yet')),
-      unread: Type.Optional(unreadDecisions),
+      unread: Type.Optional(UnreadDecisionsListSchema),
     }),
   }),
 );
 
-export type FoundRecords = s.Shape<typeof FoundRecordsSchema>;
+export type FoundRecords = s.ValueOf<typeof FoundRecordsSchema>;
 
 export interface FindParts {
   readonly store: Pick<Store, 'load'>;
@@ -102,7 +102,7 @@ export interface FindParts {
   readonly lists: { readonly copy: ListCopy };
   readonly listEditor: ListEditor;
   readonly pseudonym: Pseudonymize;
-  readonly names: DeviceNames;
+  readonly names: DeviceNameConverter;
   /** Epoch ms. */
   readonly clock: () => number;
 }
@@ -125,7 +125,7 @@ export interface FindAsk {
 export async function findRecords(parts: FindParts, ask: FindAsk): Promise<FoundRecords> {
   const { records, names } = parts;
   const { platform, text, kinds, readsPayers, limit } = ask;
-  const found = await records.decisions.findByPart({
+  const found = await records.decisions.findByPartOfName({
     platform,
     part: text,
     payersIn: kinds.has('payers') ? (readsPayers ? PAYER_TABLES : ['decisions']) : [],
@@ -160,7 +160,7 @@ export async function findRecords(parts: FindParts, ask: FindAsk): Promise<Found
       payers: seen.map((one) => ({ clientIdKey: one.clientIdKey, lastAt: one.lastAt })),
     })),
     listEntries: all.listEntries.slice(0, limit).map((entry) => {
-      const { list, kind, value, reason, expiresAt } = parts.listEditor.shown(entry);
+      const { list, kind, value, reason, expiresAt } = parts.listEditor.toOwnerView(entry);
       return { list, kind, value, reason, hasEnded: expiresAt !== null && expiresAt <= parts.clock() };
     }),
     cut: FOUND_KINDS.filter((kind) => all[kind].length > limit),
@@ -203,7 +203,7 @@ const DEVICE_NAME = /^hmac:([A-Za-z0-9_-]{22})$/;
 async function addNamedPayer(
   { store, clientKeys }: FindParts,
   { platform, text, kinds, readsPayers }: FindAsk,
-  { payers }: FoundByPart,
+  { payers }: FoundByPartOfName,
 ): Promise<readonly FoundPayer[]> {
   if (!kinds.has('payers') || !readsPayers || payers.some((one) => one.clientIdKey === text)) return payers;
   const { state, stamp } = await store.load(clientKeys.of(platform, text));
@@ -214,7 +214,7 @@ async function addNamedPayer(
 async function addNamedOrder(
   { records }: FindParts,
   { platform, text, kinds }: FindAsk,
-  { orders, isToTheEnd }: FoundByPart,
+  { orders, isToTheEnd }: FoundByPartOfName,
 ): Promise<readonly FoundOrder[]> {
   if (!kinds.has('orders') || isToTheEnd || orders.some((one) => one.orderRef === text)) return orders;
   const { decisions } = await records.decisions.ofOrder(platform, text);
@@ -226,10 +226,10 @@ async function addNamedOrder(
 async function addNamedDecision(
   { records }: FindParts,
   { platform, text, kinds }: FindAsk,
-  { requests }: FoundByPart,
+  { requests }: FoundByPartOfName,
 ): Promise<readonly FoundRequest[]> {
   if (!kinds.has('decisions') || parseDecisionId(text) === null) return requests;
-  const { decision } = await records.decision(platform, text);
+  const { decision } = await records.findDecision(platform, text);
   return decision === null ? requests : [toFoundDecision(decision), ...requests];
 }
 

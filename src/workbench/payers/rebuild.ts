@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { parseRollout } from '#checkout/rollout/rollout.ts';
-import { computeNewestWait, isAttempt } from '#decision/conclude-verdict.ts';
+import { computeLastWait, isAttempt } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
 import { formatDecimal, formatMoney } from '#decision/payer/amount.ts';
 import { endDueWait, reapplyOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
@@ -12,11 +12,11 @@ import {
   recordActivity,
   shortenDeviceId,
   toShortHash,
-  UNKNOWN_CLIENT,
+  UNKNOWN_CLIENT_STATE,
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
 import { moveStateBack } from '#decision/payer/clock-set-back.ts';
-import { listKnownHints } from '#decision/payer/hints.ts';
+import { summarizeKnownHints } from '#decision/payer/hints.ts';
 import { getRemainingWaitMs } from '#decision/payer/ladder.ts';
 import type { KnownOrder } from '#decision/payer/order.ts';
 import { decodeClientState, encodeClientState } from '#decision/payer/state-document.ts';
@@ -112,7 +112,7 @@ export async function rebuildClient(
   const { entries, complete } = await decisions.history(client, ENTRIES_MAX);
   const told = rebuildState(entries.toReversed());
   // A number that a decision has had is never given to another decision.
-  const seq = Math.max(told.seq, await store.texts.newestDecision(client.hash));
+  const seq = Math.max(told.seq, await store.texts.findNewestDecisionNumber(client.hash));
   const state = { ...told, seq };
   const next = encodeClientState(state);
   if (!(await store.texts.replace(place, found.stamp, next))) return null;
@@ -144,7 +144,7 @@ export function rebuildState(entries: readonly JournalEntry[]): ClientState {
   const orders = new Map<string, KnownOrder>();
   return entries.reduce(
     (state, entry) => applyEntry(moveStateBack(state, entry.at), entry, orders),
-    UNKNOWN_CLIENT,
+    UNKNOWN_CLIENT_STATE,
   );
 }
 
@@ -189,14 +189,14 @@ function applyVerdict(state: ClientState, decision: Decision): ClientState {
     lastVerdictAt: at,
     lastVerdictBlocked: decision.verdict === 'BLOCK',
     ladder: ladderAfter,
-    ...computeNewestWait(decision, state, at),
+    ...computeLastWait(decision, state, at),
     stage,
   };
 }
 
 function toVerdictEvent(state: ClientState, decision: Decision): VerdictEvent {
   const { at, verdict, facts, orderRef, sellPointKey, ladderBefore } = decision;
-  const { fingerprints, ips } = listKnownHints(state.hints, at);
+  const { fingerprints, ips } = summarizeKnownHints(state.hints, at);
   const { amount = '', currency = '', method = '' } = facts;
   return {
     at,

@@ -1,22 +1,22 @@
 import { LRUCache } from 'lru-cache';
 import { Type } from '#base/json-schema.ts';
-import { type Shape, shape, word } from '#base/shapes.ts';
+import { plainText, shape, type ValueOf } from '#base/shapes.ts';
 import { searchThrottle } from '#base/work/step-throttle.ts';
 import type { RuleSource } from '#checkout/rollout/loaded-rules.ts';
-import { recordSightings } from '#checkout/scoring/device-sightings.ts';
+import { countSightings } from '#checkout/scoring/device-sightings.ts';
 import type { Assessment } from '#decision/assess.ts';
 import { assessNow, type DecisionInput } from '#decision/decide.ts';
 import type { Decision } from '#decision/decision.ts';
-import { type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
+import { type DrawHoldouts, NO_HOLDOUTS } from '#decision/holdout.ts';
 import { type NextVerdict, predictNextVerdict } from '#decision/next-verdict.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
-import type { NodeSecrets } from '#decision/payer/attribute-secrets.ts';
+import type { NodeSecretIds } from '#decision/payer/attribute-secrets.ts';
 import type { ClientKey, PlatformName } from '#decision/payer/client-key.ts';
 import { type ClientState, chooseEventTime, toShortHash } from '#decision/payer/client-state.ts';
 import { moveStateBack } from '#decision/payer/clock-set-back.ts';
-import { listKnownHints } from '#decision/payer/hints.ts';
+import { summarizeKnownHints } from '#decision/payer/hints.ts';
 import { type Ladder, resetLadderAfterAbsence } from '#decision/payer/ladder.ts';
-import { OrderOutcomeSchema, turnedAway } from '#decision/payer/order.ts';
+import { OrderOutcomeSchema, turnedAwaySchema } from '#decision/payer/order.ts';
 import { findRecentOrder } from '#decision/payer/outcomes.ts';
 import { getPlatformSettings, type RuleSet } from '#decision/rules/rule-set.ts';
 import { NO_LISTS, type SharedLists } from '#decision/shared-lists.ts';
@@ -47,9 +47,9 @@ export interface RecordsParts {
   /** This node's copy of the shared lists. If missing, nobody is on any list. */
   readonly lists?: SharedLists;
   /** Draws who is held out of a rule. If missing, nobody is held out. */
-  readonly holdoutDraw?: HoldoutDraw;
+  readonly holdoutDraw?: DrawHoldouts;
   /** The secrets of this node. If missing, every stored pseudonym is used unchanged. */
-  readonly secrets?: NodeSecrets;
+  readonly secrets?: NodeSecretIds;
   /** How decisions keep the pseudonyms that rules compare with constants. */
   readonly attributeHmacs?: AttributeHmacs;
   /** The time in epoch ms. */
@@ -57,7 +57,7 @@ export interface RecordsParts {
 }
 
 /** What the platform may see of a client. */
-export interface ClientView {
+export interface KnownClient {
   readonly state: ClientState;
   /** The present ladder. It is reset after a long absence, as it is for the facts. */
   readonly ladder: Ladder;
@@ -72,18 +72,18 @@ export interface ClientView {
 }
 
 export const ReportedOrderSchema = shape('An order with the outcome that holds', {
-  clientIdKey: word('Whose it is'),
-  orderRef: word('The order'),
+  clientIdKey: plainText('Whose it is'),
+  orderRef: plainText('The order'),
   ...OrderOutcomeSchema.properties,
-  turnedAway: Type.Optional(turnedAway),
+  turnedAway: Type.Optional(turnedAwaySchema),
 });
 
-type ReportedOrder = Shape<typeof ReportedOrderSchema>;
+type ReportedOrder = ValueOf<typeof ReportedOrderSchema>;
 
 const RECENT_DECISIONS_MAX = 20;
 
 /** How long an answer about the present is reused, in ms. Ten seconds do not matter in figures of the last hour. */
-export const NOW_KEPT_MS = 10_000;
+export const PRESENT_ANSWER_KEPT_MS = 10_000;
 
 const EXPLORED_MAX = 200;
 
@@ -96,7 +96,10 @@ export class PlatformRecords {
   readonly #past: ArchiveReader;
   readonly decisions: DecisionLookup;
   /** Answers to questions that reach to the present, by question. */
-  readonly #explored = new LRUCache<string, Promise<Exploration>>({ max: EXPLORED_MAX, ttl: NOW_KEPT_MS });
+  readonly #explored = new LRUCache<string, Promise<Exploration>>({
+    max: EXPLORED_MAX,
+    ttl: PRESENT_ANSWER_KEPT_MS,
+  });
   readonly #shelf: ArchivedRuleSets | null;
   /** Rule sets from the archive, by digest. */
   readonly #ruleSets = new LRUCache<string, RuleSet>({ max: RULE_SETS_MAX });
@@ -110,7 +113,7 @@ export class PlatformRecords {
   }
 
   /** Returns everything that is known of a client. Returns null if nothing is known. */
-  async client(platform: PlatformName, clientIdKey: string): Promise<ClientView | null> {
+  async findClient(platform: PlatformName, clientIdKey: string): Promise<KnownClient | null> {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     const { state: stored, stamp } = await this.#parts.store.load(client);
     if (stamp.raw === null) return null;
@@ -139,7 +142,7 @@ export class PlatformRecords {
    * with the newest entry. Returns null if nothing is known of the client. The history is complete only if it begins
    * with the first contact, because the journal deletes its oldest entries earlier than the store deletes the state.
    */
-  async history(
+  async findHistory(
     platform: PlatformName,
     clientIdKey: string,
     { limit, after }: { readonly limit: number; readonly after: HistoryPlace | null },
@@ -160,7 +163,7 @@ export class PlatformRecords {
    * Finds the clients with whom a client shares devices and addresses. Returns null if nothing is known of the
    * client.
    */
-  links(
+  findLinks(
     platform: PlatformName,
     clientIdKey: string,
     ask: LinksAsk,
@@ -176,7 +179,7 @@ export class PlatformRecords {
   }
 
   /** Yields the JSON of all data about a client, piece by piece. */
-  export(
+  streamExport(
     parts: Pick<ClientExportParts, 'listEditor' | 'names' | 'audit'>,
     client: ClientKey,
     who: string,
@@ -201,7 +204,7 @@ export class PlatformRecords {
   }
 
   /** Finds a decision by its id, if it is one of this platform. */
-  async decision(platform: PlatformName, decisionId: string): Promise<LookedUpDecision> {
+  async findDecision(platform: PlatformName, decisionId: string): Promise<LookedUpDecision> {
     const { decision, unread } = await this.decisions.decision(decisionId, platform);
     return { decision: decision?.platform === platform ? decision : null, unread };
   }
@@ -210,8 +213,8 @@ export class PlatformRecords {
    * Finds the rule set that decided. If this node no longer has it, it comes from the archive. Returns null if
    * neither has it.
    */
-  rulesBehind({ ruleVersion, digest }: Decision): RuleSet | null {
-    const known = this.#parts.ruleSource.ruleSetOf(digest) ?? this.#ruleSets.get(digest);
+  findDecidingRules({ ruleVersion, digest }: Decision): RuleSet | null {
+    const known = this.#parts.ruleSource.findRuleSetByDigest(digest) ?? this.#ruleSets.get(digest);
     if (known !== undefined) return known;
     const kept = this.#shelf?.get(ruleVersion, digest) ?? null;
     if (kept !== null) this.#ruleSets.set(digest, kept);
@@ -219,11 +222,11 @@ export class PlatformRecords {
   }
 
   /** Finds the reports on the orders of some decisions. Orders without a report are left out. */
-  async outcomesOf(decisions: readonly Decision[]): Promise<readonly ReportedOrder[]> {
+  async listReportedOrders(decisions: readonly Decision[]): Promise<readonly ReportedOrder[]> {
     const oneOfEach = new Map(
       decisions.map((one) => [JSON.stringify([one.platform, one.clientIdKey, one.orderRef]), one]),
     );
-    const known = await searchThrottle.map([...oneOfEach.values()], (some) =>
+    const known = await searchThrottle.mapInSteps([...oneOfEach.values()], (some) =>
       Promise.all(some.map((decision) => this.#reported(decision))),
     );
     return known.flat();
@@ -242,10 +245,10 @@ export class PlatformRecords {
 
   async #standing(client: ClientKey, state: ClientState, rules: RuleSet): Promise<DecisionInput> {
     const now = chooseEventTime(state, this.#parts.clock());
-    const hints = listKnownHints(state.hints, now);
+    const hints = summarizeKnownHints(state.hints, now);
     const choice = { rules, arm: 'active' } as const;
     const { lists = NO_LISTS, holdoutDraw = NO_HOLDOUTS, secrets } = this.#parts;
-    const sightings = await recordSightings(this.#parts, { client, choice, state, hints, now });
-    return { client, state, sightings, lists, holdoutDraw, secrets, now };
+    const sightings = await countSightings(this.#parts, { client, choice, state, hints, now });
+    return { client, state, sightings, lists, holdoutDraw, secretIds: secrets, now };
   }
 }

@@ -1,4 +1,13 @@
-import { count, epochMs, list, named, nextPagePlace, type Shape, shape, word } from '#base/shapes.ts';
+import {
+  count,
+  epochMs,
+  list,
+  named,
+  nextPageCursorSchema,
+  plainText,
+  shape,
+  type ValueOf,
+} from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import {
   createTaggedOperations,
@@ -25,7 +34,7 @@ const FILTERS = {
   from: query.instantParameter('from', 'Only entries from this time on'),
   to: query.instantParameter('to', 'Only entries before this time'),
 };
-const AFTER = query.afterParameter(query.NUMBER_POSITIONS);
+const AFTER = query.afterParameter(query.NUMBER_CURSOR);
 const LIMIT = query.limitParameter();
 
 const KNOWN_FORM = /^([1-9]\d{0,14}):([0-9a-f]{64})$/;
@@ -33,7 +42,7 @@ const KNOWN_TEXT = query.textParameter('known', '');
 
 const FaultSchema = shape('An entry that was changed, dropped or swapped', {
   number: count('Its place in the audit'),
-  what: word('In a sentence'),
+  what: plainText('In a sentence'),
 });
 
 export const AuditPageSchema = named(
@@ -41,7 +50,7 @@ export const AuditPageSchema = named(
   shape('Entries of the audit', {
     entries: list(AuditEntrySchema, 'Newest first'),
     unreadable: list(FaultSchema, 'Entries of any platform that were changed past recognition'),
-    next: nextPagePlace,
+    next: nextPageCursorSchema,
   }),
 );
 
@@ -57,9 +66,9 @@ export const readAudit = declareOperation({
   answer: async (
     { ctx, caller: { platform } },
     { audit }: PlatformOperationParts,
-  ): Promise<Shape<typeof AuditPageSchema>> => {
+  ): Promise<ValueOf<typeof AuditPageSchema>> => {
     const { next, ...found } = await audit.search(
-      { platform: isInstallation(platform) ? null : platform, ...query.readAll(ctx, FILTERS) },
+      { platform: isInstallation(platform) ? null : platform, ...query.readParameters(ctx, FILTERS) },
       AFTER.read(ctx),
       LIMIT.read(ctx),
     );
@@ -114,7 +123,7 @@ export const checkAudit = declareOperation({
   answer: async (
     { ctx },
     { audit, clock }: PlatformOperationParts,
-  ): Promise<Shape<typeof AuditCheckSchema>> => {
+  ): Promise<ValueOf<typeof AuditCheckSchema>> => {
     const { check, faults } = await audit.verify(KNOWN.read(ctx));
     return { checkedAt: clock(), entries: check.entries, forgotten: check.forgotten, faults };
   },

@@ -59,8 +59,8 @@ export class BrowserSessions {
   }
 
   /** Returns the person who signed in. Throws 401 if there is no session, and 403 if another site made the request. */
-  async callerOf(ctx: Context): Promise<Caller> {
-    const secret = this.secretOf(ctx);
+  async requireSessionCaller(ctx: Context): Promise<Caller> {
+    const secret = this.findSecret(ctx);
     if (secret === null) {
       // Only the console sends this header. So the request is from a console whose cookie is gone, and not from a
       // program that forgot its key.
@@ -71,31 +71,31 @@ export class BrowserSessions {
     const session = await this.sessions.find(secret);
     if (session === null) throw SESSION_ENDED.problem();
     const [platform = null] = ctx.req.headersDistinct[PLATFORM_HEADER] ?? [];
-    const caller = session.at(platform);
+    const caller = session.getCaller(platform);
     if (caller === null) throw OTHER_PLATFORM.problem(platform ?? '');
     return caller;
   }
 
   /** Finds the session of the browser. It checks neither the site nor the platform of the request. */
-  async find(ctx: Context): Promise<Session | null> {
-    const secret = this.secretOf(ctx);
+  async findSession(ctx: Context): Promise<Session | null> {
+    const secret = this.findSecret(ctx);
     return secret === null ? null : this.sessions.find(secret);
   }
 
-  secretOf(ctx: Context): string | null {
-    return this.read(ctx, 'session');
+  findSecret(ctx: Context): string | null {
+    return this.readCookie(ctx, 'session');
   }
 
   /** Gives the browser the secret of a session. Null removes the secret. */
   setSecret(ctx: Context, secret: string | null): void {
-    this.write(ctx, 'session', secret ?? '', `SameSite=Strict${secret === null ? '; Max-Age=0' : ''}`);
+    this.writeCookie(ctx, 'session', secret ?? '', `SameSite=Strict${secret === null ? '; Max-Age=0' : ''}`);
   }
 
-  read(ctx: Context, name: CookieName): string | null {
+  readCookie(ctx: Context, name: CookieName): string | null {
     return ctx.cookies.get(this.#nameOf(ctx, name)) ?? null;
   }
 
-  write(ctx: Context, name: CookieName, value: string, attributes: string): void {
+  writeCookie(ctx: Context, name: CookieName, value: string, attributes: string): void {
     const secure = this.#isSecure(ctx) ? '; Secure' : '';
     ctx.append('Set-Cookie', `${this.#nameOf(ctx, name)}=${value}; Path=/; HttpOnly${secure}; ${attributes}`);
   }

@@ -7,7 +7,7 @@ import {
   type GrantedRequest,
 } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
-import { createNotFound, declareRefusal, HttpProblem } from '#checkout/http/request/problems.ts';
+import { createNotFoundProblem, declareRefusal, HttpProblem } from '#checkout/http/request/problems.ts';
 import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { type Decision, DecisionSchema } from '#decision/decision.ts';
 import type { DecisionFilter } from '#decision/decision-filter.ts';
@@ -18,7 +18,7 @@ import {
   parseDecisionId,
 } from '#decision/payer/client-key.ts';
 import {
-  addUnread,
+  addUnreadParts,
   type FoundDecisions,
   FoundDecisionsSchema,
   findInPages,
@@ -28,7 +28,7 @@ import { formatUnread, type UnreadDecisions } from '#history/archive/unread-deci
 import { RETENTION } from '#state/retention.ts';
 import {
   ExplanationSchema,
-  explainFromRecord,
+  explainByRules,
   explainWithoutRules,
 } from '#workbench/authoring/explain/explain.ts';
 import { answerWhatIf, WhatIfAnswerSchema } from '#workbench/authoring/explain/what-if.ts';
@@ -38,7 +38,7 @@ import * as query from './parameters.ts';
 import type { PlatformOperationParts, RolloutParts } from './parts.ts';
 import {
   requiredVersionParameter,
-  requireSoundVersion,
+  requireSoundRuleSet,
   UNKNOWN_VERSION,
   UNSOUND_VERSION,
 } from './rules/rule-version.ts';
@@ -48,7 +48,7 @@ const DECISION_ID = query.pathParameter('decisionId', 'As in X-Decision-Id');
 export const UNKNOWN_DECISION = declareRefusal(
   'unknown-decision',
   'The platform has no such decision, or it is past its retention.',
-  () => createNotFound('There is no such decision, or it is past its retention.'),
+  () => createNotFoundProblem('There is no such decision, or it is past its retention.'),
 );
 
 const UNREAD_DECISION = declareRefusal(
@@ -65,20 +65,20 @@ export const DECISION_REFUSALS = [UNKNOWN_DECISION, UNREAD_DECISION] as const;
  * Finds the decision that the path names. Throws 404 if it does not exist, and 503 if it may be in a file that cannot
  * be read.
  */
-function findNamedDecision(
+function requireNamedDecision(
   { ctx, caller }: Pick<GrantedRequest<never>, 'ctx' | 'caller'>,
   records: PlatformRecords,
 ): Promise<Decision> {
-  return findDecision(caller.platform, DECISION_ID.read(ctx), records);
+  return requireDecision(caller.platform, DECISION_ID.read(ctx), records);
 }
 
 /** Finds a decision by its id. Throws 404 if it does not exist, and 503 if it may be in a file that cannot be read. */
-export async function findDecision(
+export async function requireDecision(
   platform: PlatformName,
   decisionId: string,
   records: PlatformRecords,
 ): Promise<Decision> {
-  const { decision, unread } = await records.decision(platform, decisionId);
+  const { decision, unread } = await records.findDecision(platform, decisionId);
   if (decision !== null) return decision;
   if (unread.length === 0) throw UNKNOWN_DECISION.problem();
   throw UNREAD_DECISION.problem(
@@ -102,7 +102,7 @@ const { orderRef: ORDER_REF, clientIdKey: CLIENT_ID_KEY, outcome: OUTCOME } = LO
 const { verdict: VERDICT, requestId: REQUEST_ID, from: FROM, to: TO, ...COMMON } = FILTER_PARAMETERS;
 
 /** The parameters by which decisions are filtered, except verdict, request id and time. */
-export const COMMON_FILTERS = Object.values(COMMON);
+export const COMMON_FILTER_PARAMETERS = Object.values(COMMON);
 
 const INCLUDE = query.choiceParameter(
   'include',
@@ -131,7 +131,7 @@ export const listDecisions = declareOperation<PlatformOperationParts>({
     CLIENT_ID_KEY,
     VERDICT,
     REQUEST_ID,
-    ...COMMON_FILTERS,
+    ...COMMON_FILTER_PARAMETERS,
     OUTCOME,
     FROM,
     TO,
@@ -143,7 +143,7 @@ export const listDecisions = declareOperation<PlatformOperationParts>({
   answer: async ({ ctx, caller }, parts) => {
     const found = await findListed(ctx, caller.platform, parts);
     const isAsked = INCLUDE.read(ctx) !== null;
-    return { ...found, outcomes: isAsked ? await parts.records.outcomesOf(found.decisions) : null };
+    return { ...found, outcomes: isAsked ? await parts.records.listReportedOrders(found.decisions) : null };
   },
 });
 
@@ -156,7 +156,7 @@ const readDecision = declareOperation<PlatformOperationParts>({
   parameters: [DECISION_ID],
   answers: declareJsonAnswer('The record', DecisionSchema),
   refusals: DECISION_REFUSALS,
-  answer: (asked, { records }) => findNamedDecision(asked, records),
+  answer: (asked, { records }) => requireNamedDecision(asked, records),
 });
 
 /**
@@ -201,7 +201,7 @@ async function findOfOrder(
   const { lookedAt } = found;
   // If an order has very many decisions, the store returns only the newest.
   const complete = lookedAt.complete && all.length < RETENTION.decisionsPerOrder;
-  return addUnread({ ...found, lookedAt: { ...lookedAt, complete } }, unread);
+  return addUnreadParts({ ...found, lookedAt: { ...lookedAt, complete } }, unread);
 }
 
 async function findOfClient(
@@ -218,21 +218,21 @@ async function findOfClient(
     return page.decisions;
   };
   const found = await findInPages(nextPage, filter, limit);
-  return addUnread(found, unread);
+  return addUnreadParts(found, unread);
 }
 
 function readFilter(ctx: RouteContext): DecisionFilter {
-  return removeNullMembers(query.readAll(ctx, { ...FILTER_PARAMETERS, after: AFTER }));
+  return excludeNullMembers(query.readParameters(ctx, { ...FILTER_PARAMETERS, after: AFTER }));
 }
 
 export function readCommonFilter(ctx: RouteContext) {
-  return removeNullMembers(query.readAll(ctx, COMMON));
+  return excludeNullMembers(query.readParameters(ctx, COMMON));
 }
 
-function removeNullMembers<Members extends object>(
+function excludeNullMembers<Members extends object>(
   members: Members,
 ): { readonly [Name in keyof Members]?: NonNullable<Members[Name]> };
-function removeNullMembers(members: object): object {
+function excludeNullMembers(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }
 
@@ -261,11 +261,12 @@ export const explainDecision = declareOperation<PlatformOperationParts>({
   ),
   refusals: DECISION_REFUSALS,
   answer: async (asked, { records, rollout }) => {
-    const decision = await findNamedDecision(asked, records);
+    const decision = await requireNamedDecision(asked, records);
     return searchThrottle.run(async () => {
       const { ruleVersion } = decision;
-      const rules = records.rulesBehind(decision) ?? rollout?.loadedRules.get(ruleVersion) ?? null;
-      if (rules !== null) return explainFromRecord(rules, decision);
+      const rules =
+        records.findDecidingRules(decision) ?? rollout?.loadedRules.findByVersion(ruleVersion) ?? null;
+      if (rules !== null) return explainByRules(rules, decision);
       return explainWithoutRules(decision, describeRulesHere(ruleVersion, rollout?.loadedRules ?? null));
     });
   },
@@ -274,9 +275,9 @@ export const explainDecision = declareOperation<PlatformOperationParts>({
 /** Says why this node does not have a version, and which versions it has. */
 function describeRulesHere(version: string, loadedRules: LoadedRules | null): string {
   if (loadedRules === null) return 'neither has this node loaded it nor does its archive keep it';
-  const refused = loadedRules.refused().find((one) => one.version === version);
+  const refused = loadedRules.listRefused().find((one) => one.version === version);
   if (refused !== undefined) return `the folder is refused, ${refused.problems[0]}`;
-  const versions = loadedRules.versions().join(', ');
+  const versions = loadedRules.listVersions().join(', ');
   return `the archive does not keep it, and RULES_DIR holds ${versions === '' ? 'no rule set' : versions}`;
 }
 
@@ -296,8 +297,8 @@ const askDecisionWhatIf = declareOperation<RolloutParts>({
   answers: declareJsonAnswer('The answer of that version; nothing is written', WhatIfAnswerSchema),
   refusals: [...DECISION_REFUSALS, UNSOUND_VERSION, UNKNOWN_VERSION],
   answer: async (asked, { records, loadedRules }) => {
-    const rules = requireSoundVersion(VERSION.read(asked.ctx), loadedRules);
-    return answerWhatIf(rules, await findNamedDecision(asked, records));
+    const rules = requireSoundRuleSet(VERSION.read(asked.ctx), loadedRules);
+    return answerWhatIf(rules, await requireNamedDecision(asked, records));
   },
 });
 

@@ -10,7 +10,7 @@ import {
 import { createParameterProblem } from '#checkout/http/operation/parameter.ts';
 import { TOO_MANY_AT_ONCE, UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import type { EventFeed, FeedRecord } from '#history/archive/read/event-feed.ts';
+import type { EventFeed, FeedEvent } from '#history/archive/read/event-feed.ts';
 import type { JournalGap } from '#state/journal.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
 import { HISTORY_ENTRY_SCHEMAS, type HistoryEntry, toHistoryEntry } from './client/client-history.ts';
@@ -28,11 +28,11 @@ function declareCloudEvent<
     `${type.charAt(0).toUpperCase()}${type.slice(1)}Event`,
     s.shape(description, {
       specversion: s.literal('1.0'),
-      id: s.word(
+      id: s.plainText(
         'Always the same for the same event, so that a repeated event can be recognised and dropped',
         'shop.0.0.1.m7v1k0',
       ),
-      source: s.word('The platform, as a URI-reference', 'client-scoring/shop'),
+      source: s.plainText('The platform, as a URI-reference', 'client-scoring/shop'),
       type: s.literal(type),
       ...subject,
       time: s.instantText('When it was accepted'),
@@ -47,8 +47,8 @@ function declarePayerEvent<const Name extends string, const Data extends TProper
   description: string,
   data: Data,
 ) {
-  const subject = s.word('The payer, by a number of this installation; that of an erasure is the same');
-  const clientIdKey = s.word('The payer, as the caller chose it');
+  const subject = s.plainText('The payer, by a number of this installation; that of an erasure is the same');
+  const clientIdKey = s.plainText('The payer, as the caller chose it');
   return declareCloudEvent(type, description, { subject }, { clientIdKey, ...data });
 }
 
@@ -87,7 +87,7 @@ export const PlatformEventSchema = s.named(
         'A payer was erased: remove earlier events with this subject from your copies',
         {
           subject: Type.Optional(
-            s.word(
+            s.plainText(
               'As in the events of the payer. Absent 30 days after the erasure, when the service no longer knows it: if you have older events and have not read on since, read the feed again from its beginning',
             ),
           ),
@@ -110,14 +110,18 @@ export const PlatformEventSchema = s.named(
   ),
 );
 
-type PlatformEvent = s.Shape<typeof PlatformEventSchema>;
+type PlatformEvent = s.ValueOf<typeof PlatformEventSchema>;
 
 function createGapEvent(platform: PlatformName, { from, to, entries }: JournalGap): PlatformEvent {
   const id = ['gap', from, to, entries].map(shortenPart).join('.');
   return { ...createEnvelope(platform, id, to), type: 'gap', data: { kind: 'gap', from, to, entries } };
 }
 
-function toEvent(platform: PlatformName, record: FeedRecord, numberOf: EventFeed['numberOf']): PlatformEvent {
+function toEvent(
+  platform: PlatformName,
+  record: FeedEvent,
+  numberOf: EventFeed['getClientNumber'],
+): PlatformEvent {
   const { at, place } = record;
   // A restored store numbers its entries again from the restored moment. The time keeps their ids different.
   const id = [place.partition, place.ms, place.seq, at].map(shortenPart).join('.');
@@ -180,7 +184,7 @@ const WAITING_MAX = 8;
 
 const PLACE = /^([0-9]{1,15}|1(\.([0-9a-z]{1,8}(-[0-9a-z]{1,4})?)?){64})$/;
 
-const AFTER = query.afterParameter(query.declareTextPositions(PLACE));
+const AFTER = query.afterParameter(query.declareTextCursor(PLACE));
 const LIMIT = query.limitParameter();
 const WAIT = query.wholeNumberParameter(
   'wait',
@@ -195,7 +199,7 @@ const PageSchema = s.named(
       PlatformEventSchema,
       'Oldest first, about `limit` at most; it may be empty although more follow',
     ),
-    next: s.word('Pass it as `after` to read on; present even without events', '1'),
+    next: s.plainText('Pass it as `after` to read on; present even without events', '1'),
   }),
 );
 
@@ -213,9 +217,9 @@ event of the type \`gap\`. With \`wait\`, an answer without events comes after t
     const { ctx, caller } = asked;
     const question = { after: AFTER.read(ctx), limit: LIMIT.read(ctx) };
     const waitSeconds = WAIT.read(ctx);
-    if (waitSeconds > 0 && waiting.of(caller.credential.id) >= WAITING_MAX)
+    if (waitSeconds > 0 && waiting.getCount(caller.credential.id) >= WAITING_MAX)
       throw TOO_MANY_AT_ONCE.problem('access key');
-    waiting.take(caller.credential.id);
+    waiting.increment(caller.credential.id);
     const end = new WaitEnd(asked, waitSeconds * 1000);
     try {
       const text = await waitForPage(asked, feed, question, end);
@@ -226,7 +230,7 @@ event of the type \`gap\`. With \`wait\`, an answer without events comes after t
       throw error;
     } finally {
       end.stop();
-      waiting.giveBack(caller.credential.id);
+      waiting.decrement(caller.credential.id);
     }
   },
 });
@@ -299,10 +303,10 @@ async function waitForPage(
 }
 
 async function readPageText(feed: EventFeed, platform: PlatformName, after: string | null, limit: number) {
-  const { cursor, ended, gaps, records } = await feed.page(platform, after, limit);
+  const { cursor, ended, gaps, records } = await feed.readPage(platform, after, limit);
   const events = [
     ...gaps.map((gap) => createGapEvent(platform, gap)),
-    ...records.map((record) => toEvent(platform, record, feed.numberOf)),
+    ...records.map((record) => toEvent(platform, record, feed.getClientNumber)),
   ];
   const text = await stringifyInSteps({
     events: events.map(s.createMomentWriter(PlatformEventSchema)),

@@ -1,6 +1,6 @@
 import { DAY_MS } from '#base/duration.ts';
 import { Type } from '#base/json-schema.ts';
-import { choice, count, epochMs, list, named, nullable, shape, word } from '#base/shapes.ts';
+import { choice, count, epochMs, list, named, nullable, plainText, shape } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
@@ -12,19 +12,19 @@ import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import { FIGURES_OR_RULES } from '#checkout/http/request/authenticate.ts';
 import { ATTRIBUTE_NAME_FORM, ATTRIBUTE_NAME_PATTERN, isAttributeName } from '#decision/payer/attributes.ts';
 import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '#decision/payer/client-key.ts';
-import { asOfShape } from '#history/archive/read/as-of.ts';
+import { asOfMomentShape } from '#history/archive/read/as-of.ts';
 import {
-  CAUSE_NAMES,
+  CAUSE_SPLIT_NAMES,
+  computeSpanOfWholeSlots,
   EXPLORED_MS_MAX,
   type ExplorationAsk,
-  listSlotsUpTo,
-  SPAN_NAMES,
+  SPAN_LENGTH_NAMES,
   SPLIT_NAMES,
   type TimeSpan,
 } from '#history/archive/read/exploration.ts';
 import { UnreadDecisionsSchema } from '#history/archive/unread-decisions.ts';
-import { NOW_KEPT_MS } from '#workbench/payers/records.ts';
-import { COMMON_FILTERS, readCommonFilter } from './decisions.ts';
+import { PRESENT_ANSWER_KEPT_MS } from '#workbench/payers/records.ts';
+import { COMMON_FILTER_PARAMETERS, readCommonFilter } from './decisions.ts';
 import { FILTER_PARAMETERS } from './filter-parameters.ts';
 import * as query from './parameters.ts';
 import type { PlatformOperationParts } from './parts.ts';
@@ -45,7 +45,7 @@ export const ExplorationSchema = named(
       all: counts('Decisions that match the filters, whatever their verdict'),
       values: list(
         shape('Decisions that share one value of the split', {
-          value: nullable(word('Null: all values other than the most frequent ones', 'WAIT')),
+          value: nullable(plainText('Null: all values other than the most frequent ones', 'WAIT')),
           decisions: counts('With the verdict'),
           money: Type.Record(list(Type.Number(), 'Slot by slot'), {
             description:
@@ -69,8 +69,8 @@ export const ExplorationSchema = named(
           after: counted,
           contributions: list(
             shape('A value that explains a part of the difference', {
-              dimension: choice(CAUSE_NAMES, 'The dimension'),
-              value: word('The value'),
+              dimension: choice(CAUSE_SPLIT_NAMES, 'The dimension'),
+              value: plainText('The value'),
               before: counted,
               after: counted,
               difference: Type.Number({
@@ -95,7 +95,7 @@ export const ExplorationSchema = named(
         'Files within the time span that cannot be read; their rows are not counted',
       ),
       upTo: nullable(epochMs('Decisions since then are not counted; null: all are counted')),
-      asOf: Type.Optional(asOfShape),
+      asOf: Type.Optional(asOfMomentShape),
     }),
   }),
 );
@@ -111,7 +111,7 @@ const ATTRIBUTE = query.textParameter('attribute', 'Split decisions by this attr
 const FROM = query.instantParameter('from', 'The beginning of the time span; absent: as `span` says');
 const SPAN = query.choiceParameter(
   'span',
-  SPAN_NAMES,
+  SPAN_LENGTH_NAMES,
   'Without `from`: the length of the time span, in whole slots; absent: day',
 );
 const TO = query.instantParameter(
@@ -155,7 +155,7 @@ const readExploration = declareOperation({
     BY,
     ATTRIBUTE,
     FILTER_PARAMETERS.verdict,
-    ...COMMON_FILTERS,
+    ...COMMON_FILTER_PARAMETERS,
     AGAINST_FROM,
     AGAINST_TO,
     AS_OF,
@@ -174,7 +174,7 @@ function readAsk(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk
   const asOf = AS_OF.read(ctx);
   const to = TO.read(ctx) ?? (asOf === null ? roundUpNow(now) : asOf + 1);
   const [from, lasting] = [FROM.read(ctx), SPAN.read(ctx)];
-  const wanted = from === null ? listSlotsUpTo(to, lasting ?? 'day') : { from, to };
+  const wanted = from === null ? computeSpanOfWholeSlots(to, lasting ?? 'day') : { from, to };
   const span = requireSpan(wanted, 'to must be after from');
   if (asOf !== null && asOf < span.from)
     throw query.BAD_PARAMETER.problem('The parameter asOf must not be before from.');
@@ -205,7 +205,7 @@ function readSplit(ctx: RouteContext): Pick<ExplorationAsk, 'by' | 'attribute'> 
  * Rounds the end of a span up to ten seconds, so that a figure is computed once for everybody who asks in that time.
  */
 function roundUpNow(now: number): number {
-  return (Math.floor(now / NOW_KEPT_MS) + 1) * NOW_KEPT_MS;
+  return (Math.floor(now / PRESENT_ANSWER_KEPT_MS) + 1) * PRESENT_ANSWER_KEPT_MS;
 }
 
 function requireSpan(span: TimeSpan, rule: string): TimeSpan {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { createBadRequest } from '#checkout/http/request/problems.ts';
+import { createBadRequestProblem } from '#checkout/http/request/problems.ts';
 
 /**
  * Creates a signal that is aborted if the connection closes before the answer is sent. It ends the work for a caller
@@ -7,7 +7,7 @@ import { createBadRequest } from '#checkout/http/request/problems.ts';
  */
 export function createHangUpSignal({ res }: { readonly res: ServerResponse }): AbortSignal {
   const hungUp = new AbortController();
-  const abort = () => hungUp.abort(createBadRequest('The caller hung up before the answer.'));
+  const abort = () => hungUp.abort(createBadRequestProblem('The caller hung up before the answer.'));
   if (res.destroyed) abort();
   else res.once('close', () => res.writableFinished || abort());
   return hungUp.signal;

@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { choice, named, shape, word } from '#base/shapes.ts';
+import { choice, named, plainText, shape } from '#base/shapes.ts';
 import {
   createTaggedOperations,
   declareJsonAnswer,
@@ -19,7 +19,7 @@ const ReadinessSchema = named(
   shape('Whether the process should get traffic', {
     status: choice(['ready', 'not ready'], 'In a word'),
     why: Type.Optional(
-      word(
+      plainText(
         'Why not; of a ready process, what needs attention',
         'The clients on Redis at 10.0.0.5:6379 get 503: NOREPLICAS Not enough good replicas to write.',
       ),
@@ -71,7 +71,7 @@ const readMetrics = declareOpenOperation({
   answers: { 200: { description: 'The exposition format of Prometheus', text: true } },
   answer: async (ctx, { metrics }: PlatformOperationParts) => {
     ctx.set('Content-Type', metrics.registry.contentType);
-    return metrics.exposition();
+    return metrics.formatExposition();
   },
 });
 

@@ -1,6 +1,6 @@
 import { DAY_MS } from '#base/duration.ts';
 import { Type } from '#base/json-schema.ts';
-import { choice, list, named, nextPagePlace, type Shape, shape, word } from '#base/shapes.ts';
+import { choice, list, named, nextPageCursorSchema, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import {
   type AccessKey,
   type AccessKeys,
@@ -19,7 +19,7 @@ import {
   type GrantedRequest,
 } from '#checkout/http/operation/operation.ts';
 import {
-  createNotFound,
+  createNotFoundProblem,
   declareRefusal,
   HttpProblem,
   refuseKnownErrors,
@@ -27,20 +27,20 @@ import {
 import { isPerson } from '#workbench/access/actors.ts';
 import {
   AccessKeySchema,
-  createKeyNote,
+  createKeyAuditNote,
   KEY_EXAMPLE,
   listGivableOperations,
   toKeyView,
 } from '#workbench/access/key-views.ts';
-import { declareGatedOperation } from './gated-operation.ts';
-import { cutPageInTime, PAGE_IN_TIME, pathParameter } from './parameters.ts';
+import { declareApprovalOperation } from './approval-operation.ts';
+import { cutNewestPage, pathParameter, TIME_PAGE_PARAMETERS } from './parameters.ts';
 import type { PlatformOperationParts } from './parts.ts';
 
 export const KeyListSchema = named(
   'AccessKeyList',
   shape('The access keys', {
     keys: list(AccessKeySchema, 'Newest first'),
-    next: nextPagePlace,
+    next: nextPageCursorSchema,
     mayGive: list(choice(GRANTABLE_OPERATIONS, 'An operation'), 'The operations that you may grant to a key'),
   }),
 );
@@ -58,7 +58,7 @@ const IssueKeyBodySchema = shape('What the key may do', {
 export const IssuedKeySchema = named(
   'IssuedKey',
   shape('A new key', {
-    key: word('The secret; it is shown only now', KEY_EXAMPLE),
+    key: plainText('The secret; it is shown only now', KEY_EXAMPLE),
     record: AccessKeySchema,
   }),
 );
@@ -88,7 +88,8 @@ const KEY_IN_PATH = pathParameter('keyId', 'The id of the key; it is not secret'
 const NO_SUCH_KEY = declareRefusal(
   'no-such-key',
   'There is no such key of the platform.',
-  (id: string) => createNotFound(`There is no key "${id.slice(0, 64)}" here; the list of keys has the ids.`),
+  (id: string) =>
+    createNotFoundProblem(`There is no key "${id.slice(0, 64)}" here; the list of keys has the ids.`),
   '3f9a0c51d2e7',
 );
 
@@ -116,19 +117,19 @@ export const listKeys = declareOperation({
   description:
     'Lists keys without their secrets, which are not stored. A key of the whole installation gets the keys of all platforms. Ended keys are listed for 30 days.',
   grant: 'keys',
-  parameters: PAGE_IN_TIME,
+  parameters: TIME_PAGE_PARAMETERS,
   answers: declareJsonAnswer('Newest first', KeyListSchema),
   answer: async (
     { ctx, caller },
     { keys, clock }: PlatformOperationParts,
-  ): Promise<Shape<typeof KeyListSchema>> => {
+  ): Promise<ValueOf<typeof KeyListSchema>> => {
     const placeOf = ({ issuedAt, id }: AccessKey) => [Date.parse(issuedAt), id] as const;
-    const { page, next } = cutPageInTime(ctx, await listKeysOf(caller, keys), placeOf);
+    const { page, next } = cutNewestPage(ctx, await listKeysOf(caller, keys), placeOf);
     return { keys: page.map((one) => toKeyView(one, clock())), next, mayGive: listGivableOperations(caller) };
   },
 });
 
-export const issueKey = declareGatedOperation({
+export const issueKey = declareApprovalOperation({
   route: 'post /v1/platform/keys',
   command: {
     name: 'keys issue',
@@ -143,14 +144,14 @@ export const issueKey = declareGatedOperation({
   body: declareJsonBody('IssueKeyBody', IssueKeyBodySchema),
   answers: declareJsonAnswer('The key; it works on every node within a second', IssuedKeySchema),
   refusals: [NOT_YOURS_TO_GIVE, TOO_MANY_KEYS],
-  gate: async (asked, parts: PlatformOperationParts) => {
+  readChange: async (asked, parts: PlatformOperationParts) => {
     const { key, record } = await makeKey(asked, parts);
     return { what: 'key', record, secret: key };
   },
-  answer: async (asked, parts: PlatformOperationParts): Promise<Shape<typeof IssuedKeySchema>> => {
+  answer: async (asked, parts: PlatformOperationParts): Promise<ValueOf<typeof IssuedKeySchema>> => {
     const { platform, actor } = asked.caller;
     const { key, record } = await makeKey(asked, parts);
-    const keep = () => parts.approvals.key({ platform, who: actor.text }, { what: 'key', record });
+    const keep = () => parts.approvals.keepKey({ platform, who: actor.text }, { what: 'key', record });
     await refuseKnownErrors(keep, TOO_MANY_KEYS.problem, KeyRefused);
     return { key, record: toKeyView(record, parts.clock()) };
   },
@@ -158,7 +159,7 @@ export const issueKey = declareGatedOperation({
 
 /** Makes the requested key, without storing it. */
 async function makeKey(
-  { caller, body }: GrantedRequest<Shape<typeof IssueKeyBodySchema>>,
+  { caller, body }: GrantedRequest<ValueOf<typeof IssueKeyBodySchema>>,
   { keys, clock }: PlatformOperationParts,
 ): Promise<IssuedKey> {
   const { operations, days } = await body();
@@ -172,7 +173,7 @@ async function makeKey(
   const daysMax = isPerson(actor) ? PERSON_KEY_DAYS_MAX : KEY_DAYS_MAX;
   const lifetimeMs = Math.min(Math.min(days, daysMax) * DAY_MS, endsAt - now);
   await refuseKnownErrors(() => keys.requireRoom(platform), TOO_MANY_KEYS.problem, KeyRefused);
-  return keys.make(platform, operations, lifetimeMs, actor.owner ?? undefined);
+  return keys.createKey(platform, operations, lifetimeMs, actor.owner ?? undefined);
 }
 
 export const revokeKey = declareOperation({
@@ -195,7 +196,10 @@ export const revokeKey = declareOperation({
     const isOwn = caller.platform === INSTALLATION_PLATFORM || before?.platform === caller.platform;
     const after = isOwn ? await keys.revoke(id) : null;
     if (after === null) throw NO_SUCH_KEY.problem(id);
-    await audit.note({ ...createKeyNote('key revoked', before, after, clock()), who: caller.actor.text });
+    await audit.note({
+      ...createKeyAuditNote('key revoked', before, after, clock()),
+      who: caller.actor.text,
+    });
     return toKeyView(after, clock());
   },
 });

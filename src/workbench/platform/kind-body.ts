@@ -2,7 +2,7 @@ import { isJsonObject } from '#base/files/json-object.ts';
 import { type TObject, Type } from '#base/json-schema.ts';
 import { choice, named, oneOf } from '#base/shapes.ts';
 import { createBodyChecker, type ReadableBody } from '#checkout/http/operation/operation.ts';
-import { createBodyReader, readJson } from '#checkout/http/request/body.ts';
+import { createBodyValidator, readJson } from '#checkout/http/request/body.ts';
 
 interface KindShape {
   readonly name: string;
@@ -20,7 +20,7 @@ export function declareKindBody(
   kinds: Readonly<Record<string, KindShape>>,
 ): ReadableBody<{ readonly kind: string; readonly value: Readonly<Record<string, unknown>> }> {
   const all = Object.entries(kinds);
-  const kindOf = createBodyReader(
+  const kindOf = createBodyValidator(
     Type.Object({
       [member]: choice(
         all.map(([kind]) => kind),

@@ -1,9 +1,14 @@
 import { Readable } from 'node:stream';
 import { type TProperties, Type } from '#base/json-schema.ts';
-import { named, type Shape, shape, word } from '#base/shapes.ts';
+import { named, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import type { GrantedRequest } from '#checkout/http/operation/operation.ts';
 import { BODY_BYTES_MAX, decodeText, parseUniqueMembers } from '#checkout/http/request/body.ts';
-import { createMalformedBody, errors, type HttpProblem, retryable } from '#checkout/http/request/problems.ts';
+import {
+  createMalformedBodyProblem,
+  errorsSchema,
+  type HttpProblem,
+  retryableSchema,
+} from '#checkout/http/request/problems.ts';
 import { readBodyChunks, readBodyLines } from './body-lines.ts';
 import { GrantWatch, readWhileGranted } from './grant-watch.ts';
 
@@ -18,16 +23,16 @@ const RefusedLineSchema = named(
   'RefusedLine',
   shape('A line that was refused; the other lines are processed', {
     line,
-    error: word('Like the title of a problem'),
-    code: word('Like the code of a problem'),
-    detail: word('What is wrong, and what to do'),
-    errors,
-    retryable,
+    error: plainText('Like the title of a problem'),
+    code: plainText('Like the code of a problem'),
+    detail: plainText('What is wrong, and what to do'),
+    errors: errorsSchema,
+    retryable: retryableSchema,
   }),
 );
 
 /** The answer to a refused line. `retryable` says whether sending the line again may succeed. */
-export type RefusedLine = Shape<typeof RefusedLineSchema>;
+export type RefusedLine = ValueOf<typeof RefusedLineSchema>;
 
 /**
  * Declares the schema of the answer to a line. The answer to a processed line has the members `taken`. The answer to
@@ -42,7 +47,7 @@ export function declareLineResult(name: string, taken: TProperties) {
  * is not JSON.
  */
 export function parseLine(bytes: Buffer | null): unknown {
-  if (bytes === null) throw createMalformedBody(`A line must have at most ${BODY_BYTES_MAX} bytes.`);
+  if (bytes === null) throw createMalformedBodyProblem(`A line must have at most ${BODY_BYTES_MAX} bytes.`);
   return parseUniqueMembers(decodeText(bytes));
 }
 

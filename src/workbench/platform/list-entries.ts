@@ -1,8 +1,8 @@
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
-import { createBodyReader } from '#checkout/http/request/body.ts';
-import { createMalformedBody, HttpProblem } from '#checkout/http/request/problems.ts';
+import { createBodyValidator } from '#checkout/http/request/body.ts';
+import { createMalformedBodyProblem, HttpProblem } from '#checkout/http/request/problems.ts';
 import { ListEntrySchema, type StoredEntry } from '#checkout/lists/list-entry.ts';
 import type { ListNode } from '#checkout/lists/list-node.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
@@ -12,15 +12,15 @@ import {
   findValueRemark,
   type ListContent,
   type ListOwner,
-  listedAttribute,
-  listKind,
+  listedAttributeSchema,
+  listKindSchema,
 } from '#decision/shared-lists.ts';
 import { LIST_CHANGES_MAX } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import {
-  type EditedList,
   type EntryEdit,
   type EntryEffect,
+  type ListEditContext,
   type ListEditor,
   ListRefusal,
   REASON_CHARACTERS_MAX,
@@ -36,7 +36,7 @@ import {
   type RefusedLine,
   toRefusedLine,
 } from './lines.ts';
-import { cutPage, declareTextPositions } from './parameters.ts';
+import { cutPage, declareTextCursor } from './parameters.ts';
 
 const { value, reason, who, addedAt, expiresAt } = ListEntrySchema.properties;
 
@@ -50,16 +50,16 @@ export const ListEntryViewSchema = s.named(
     expiresAt,
     hasEnded: s.yesNo('It has ended and no longer counts'),
     change: s.count('The number of the change that wrote it'),
-    remark: Type.Optional(s.word('A note about this value for the person who lists it')),
+    remark: Type.Optional(s.plainText('A note about this value for the person who lists it')),
   }),
 );
 
 export const ListEntriesSchema = s.named(
   'ListEntries',
   s.shape('Entries of a shared list', {
-    list: s.word('Its name', 'blocked-devices'),
-    kind: listKind,
-    attribute: Type.Optional(listedAttribute),
+    list: s.plainText('Its name', 'blocked-devices'),
+    kind: listKindSchema,
+    attribute: Type.Optional(listedAttributeSchema),
     total: s.count('How many entries it has'),
     entries: s.list(ListEntryViewSchema, 'Entries, those changed last first'),
     coveredBy: Type.Optional(
@@ -68,16 +68,16 @@ export const ListEntriesSchema = s.named(
         ListEntryViewSchema.properties,
       ),
     ),
-    next: s.nextPagePlace,
+    next: s.nextPageCursorSchema,
   }),
 );
 
 export const SharedListSchema = s.named(
   'SharedList',
   s.shape('A shared list', {
-    list: s.word('Its name', 'blocked-devices'),
-    kind: listKind,
-    attribute: Type.Optional(listedAttribute),
+    list: s.plainText('Its name', 'blocked-devices'),
+    kind: listKindSchema,
+    attribute: Type.Optional(listedAttributeSchema),
     entries: s.count('How many it has'),
     ended: s.count('How many of them have ended'),
     changedAt: s.epochMs('When an entry was last added or changed, or the list was made'),
@@ -89,7 +89,7 @@ export const SharedListsSchema = s.named(
   'SharedLists',
   s.shape('The shared lists as this node has them', {
     lists: s.list(SharedListSchema, 'The lists of your platform and of the whole installation, by name'),
-    next: s.nextPagePlace,
+    next: s.nextPageCursorSchema,
     ageMs: s.nullable(
       s.count('Milliseconds since the node last read the lists from the store; null: it never could'),
     ),
@@ -100,8 +100,8 @@ export const SharedListsSchema = s.named(
 export function toEntryView(
   entry: StoredEntry,
   { now, editor }: Pick<EntriesAsk, 'now' | 'editor'>,
-): s.Shape<typeof ListEntryViewSchema> {
-  const { value, reason, who, addedAt, expiresAt, version } = editor.shown(entry);
+): s.ValueOf<typeof ListEntryViewSchema> {
+  const { value, reason, who, addedAt, expiresAt, version } = editor.toOwnerView(entry);
   const remark = findValueRemark(entry);
   return {
     value,
@@ -128,12 +128,12 @@ export function toEntriesView(
   content: ListContent,
   entries: ReadonlyMap<string, StoredEntry> | null,
   { now, editor, ...asked }: EntriesAsk,
-): s.Shape<typeof ListEntriesSchema> {
+): s.ValueOf<typeof ListEntriesSchema> {
   const all = [...(entries?.values() ?? [])];
   const { page, next } = cutPage(all, ({ version }) => version, asked);
   return {
     list: name,
-    ...toContentView(content),
+    ...toListContentView(content),
     total: all.length,
     entries: page.map((entry) => toEntryView(entry, { now, editor })),
     next,
@@ -145,10 +145,10 @@ export function toListsView(
   node: ListNode,
   platform: PlatformName,
   { now, ...asked }: { readonly now: number; readonly after: string | null; readonly limit: number },
-): s.Shape<typeof SharedListsSchema> {
+): s.ValueOf<typeof SharedListsSchema> {
   const { ageMs, isStale } = node.report();
   const owners = new Set<ListOwner>([platform, '*']);
-  const made = [...owners].flatMap((owner) => node.copy.madeBy(owner));
+  const made = [...owners].flatMap((owner) => node.copy.listListRecords(owner));
   const { page, next } = cutPage(made, getListPlace, asked, 'ascending');
   const lists = page.map((one) => toListView(node, one, now));
   return { lists, next, ageMs: ageMs === null ? null : Math.round(ageMs), isStale };
@@ -162,14 +162,18 @@ function getListPlace({ list: name, owner }: StoredEntry): string {
   return isInstallation(owner) ? `${name}*` : name;
 }
 
-export const LIST_POSITIONS = declareTextPositions(new RegExp(NAME_PATTERN.replace(/\$$/, '\\*?$')));
+export const LIST_CURSOR = declareTextCursor(new RegExp(NAME_PATTERN.replace(/\$$/, '\\*?$')));
 
-export function toListView(node: ListNode, made: StoredEntry, now: number): s.Shape<typeof SharedListSchema> {
+export function toListView(
+  node: ListNode,
+  made: StoredEntry,
+  now: number,
+): s.ValueOf<typeof SharedListSchema> {
   const { owner, list: name, addedAt } = made;
-  const entries = [...(node.copy.list(owner, name)?.values() ?? [])];
+  const entries = [...(node.copy.findEntriesOfList(owner, name)?.values() ?? [])];
   return {
     list: name,
-    ...toContentView(made),
+    ...toListContentView(made),
     entries: entries.length,
     ended: entries.filter((entry) => hasEnded(entry, now)).length,
     changedAt: entries.at(-1)?.addedAt ?? addedAt,
@@ -178,7 +182,7 @@ export function toListView(node: ListNode, made: StoredEntry, now: number): s.Sh
 }
 
 /** The attribute is present only if the list has one. */
-export function toContentView({ kind, attribute }: ListContent) {
+export function toListContentView({ kind, attribute }: ListContent) {
   return attribute === null ? { kind } : { kind, attribute };
 }
 
@@ -196,15 +200,15 @@ export const ListLineSchema = Type.Object(
   { told: { not: { properties: { reason: { enum: [null, ''] }, remove: { enum: [false, null] } } } } },
 );
 
-const lineBody = createBodyReader(ListLineSchema);
+const lineBody = createBodyValidator(ListLineSchema);
 
 /** A line that was read, or the reason why it cannot be read. */
-export type ReadLine =
+export type ParsedListLine =
   | { readonly line: number; readonly edit: EntryEdit; readonly value: string }
   | RefusedLine;
 
 /** The effect of a line, or the reason why it had none. */
-export type LineEffect =
+export type AppliedListLine =
   | { readonly line: number; readonly value: string; readonly result: EntryEffect }
   | RefusedLine;
 
@@ -212,13 +216,13 @@ export type LineEffect =
  * Changes a list by lines of one JSON object each. Yields one result for each line, in the same sequence: `{line,
  * value, result}` or `{line, error, code, detail, retryable}`. A bad line does not stop the others.
  */
-export async function* editList(
+export async function* streamListChanges(
   lines: AsyncIterable<Buffer | null>,
   editor: ListEditor,
-  edited: EditedList,
+  edited: ListEditContext,
   grant: GrantWatch,
 ): AsyncGenerator<object> {
-  let batch: ReadLine[] = [];
+  let batch: ParsedListLine[] = [];
   let number = 0;
   for await (const bytes of lines) {
     if (grant.hasEnded) break;
@@ -228,7 +232,7 @@ export async function* editList(
       break;
     }
     if (isBlankLine(bytes) || isCommentLine(bytes)) continue;
-    batch.push(readListLine(number, bytes));
+    batch.push(parseListLine(number, bytes));
     if (batch.length < LIST_CHANGES_MAX) continue;
     yield* await changeBatch(batch, editor, edited);
     batch = [];
@@ -245,11 +249,11 @@ function isCommentLine(bytes: Buffer | null): boolean {
 const COMMENT_BYTES = 100;
 
 /** Reads one line of a bulk change: the requested change, or what is wrong with the line. */
-export function readListLine(line: number, bytes: Buffer | null): ReadLine {
+export function parseListLine(line: number, bytes: Buffer | null): ParsedListLine {
   try {
     const { value, remove = false, reason, expiresAt } = lineBody(parseLine(bytes));
     if (remove) return { line, value, edit: { kind: 'remove', value } };
-    if (reason === undefined) throw createMalformedBody('/reason is required.');
+    if (reason === undefined) throw createMalformedBodyProblem('/reason is required.');
     const ask = { value, reason, expiresAt: toEpochMs(expiresAt) };
     return { line, value, edit: { kind: 'put', ask } };
   } catch (error) {
@@ -259,12 +263,12 @@ export function readListLine(line: number, bytes: Buffer | null): ReadLine {
 }
 
 async function changeBatch(
-  batch: readonly ReadLine[],
+  batch: readonly ParsedListLine[],
   editor: ListEditor,
-  edited: EditedList,
+  edited: ListEditContext,
 ): Promise<readonly object[]> {
   try {
-    return await applyLines(batch, editor, edited);
+    return await applyListLines(batch, editor, edited);
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
     return batch.map((read) => ('edit' in read ? createUnavailableRefusal(read.line, 'done') : read));
@@ -272,13 +276,13 @@ async function changeBatch(
 }
 
 /** Changes a list by a batch of lines. Returns the effect of each line. Throws StoreUnavailable. */
-export async function applyLines(
-  batch: readonly ReadLine[],
+export async function applyListLines(
+  batch: readonly ParsedListLine[],
   editor: ListEditor,
-  edited: EditedList,
-): Promise<readonly LineEffect[]> {
+  edited: ListEditContext,
+): Promise<readonly AppliedListLine[]> {
   const edits = batch.flatMap((read) => ('edit' in read ? [read.edit] : []));
-  const effects = edits.length === 0 ? [] : await editor.change(edited, edits);
+  const effects = edits.length === 0 ? [] : await editor.changeMany(edited, edits);
   const inTurn = effects.values();
   return batch.map((read) => {
     if (!('edit' in read)) return read;

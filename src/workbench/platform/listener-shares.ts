@@ -23,7 +23,12 @@ interface ShareLimits {
  * The limits of the platform's listener. An answer takes up to a megabyte until it is sent. All of these together
  * stay far below the memory of a process.
  */
-export const PLATFORM_SHARES: ShareLimits = { listenerMax: 512, ownerMax: 192, addressMax: 256, keyMax: 128 };
+export const PLATFORM_SHARE_LIMITS: ShareLimits = {
+  listenerMax: 512,
+  ownerMax: 192,
+  addressMax: 256,
+  keyMax: 128,
+};
 
 /** The most requests of one connection that are answered at once, if no other limit applies. */
 const PIPELINED_MAX = 8;
@@ -107,13 +112,13 @@ export class ListenerShares {
    * problem.
    */
   #take({ req, res }: ParameterizedContext<RequestState>, wanted: readonly Share[]): void {
-    for (const { name, max, problem } of wanted) if (this.#shares.of(name) >= max) throw problem();
-    for (const { name } of wanted) this.#shares.take(name);
+    for (const { name, max, problem } of wanted) if (this.#shares.getCount(name) >= max) throw problem();
+    for (const { name } of wanted) this.#shares.increment(name);
     this.#endings.await(
       req.socket,
       (atEnd) => res.once('close', atEnd),
       () => {
-        for (const { name } of wanted) this.#shares.giveBack(name);
+        for (const { name } of wanted) this.#shares.decrement(name);
       },
     );
   }

@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { choice, instant, named, shape, text, word, yesNo } from '#base/shapes.ts';
+import { choice, instant, named, plainText, shape, text, yesNo } from '#base/shapes.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
   createTaggedOperations,
@@ -11,7 +11,7 @@ import {
 import type { Parameter } from '#checkout/http/operation/parameter.ts';
 import { requireContentType } from '#checkout/http/request/body.ts';
 import {
-  createBadRequest,
+  createBadRequestProblem,
   declareRefusal,
   HttpProblem,
   MALFORMED_BODY,
@@ -19,23 +19,23 @@ import {
 } from '#checkout/http/request/problems.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { isName, LIST_NAME_MESSAGE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '#decision/rules/rule-set.ts';
-import { findContentFault, listedAttribute, listKind } from '#decision/shared-lists.ts';
+import { findListContentFault, listedAttributeSchema, listKindSchema } from '#decision/shared-lists.ts';
 import { findCoveringRange } from '#workbench/lists/covering-range.ts';
 import {
-  type EditedList,
   ENTRY_EFFECTS,
+  type ListEditContext,
   ListRefusal,
   REASON_CHARACTERS_MAX,
 } from '#workbench/lists/list-editor.ts';
 import { answerLines, declareLineResult, LINES_MAX, LINES_MEDIA_TYPE } from './lines.ts';
 import {
-  editList,
-  LIST_POSITIONS,
+  LIST_CURSOR,
   ListEntriesSchema,
   ListEntryViewSchema,
   ListLineSchema,
   SharedListSchema,
   SharedListsSchema,
+  streamListChanges,
   toEntriesView,
   toEntryView,
   toListsView,
@@ -48,7 +48,7 @@ import { TOO_MANY_CHANGES, UNKNOWN_LIST } from './refusals.ts';
 const BAD_LIST_NAME = declareRefusal(
   'bad-list-name',
   'The name in the path is not a valid name of a list.',
-  (detail: string) => createBadRequest(detail),
+  (detail: string) => createBadRequestProblem(detail),
   LIST_NAME_MESSAGE,
 );
 
@@ -72,8 +72,8 @@ const LIST_IN_PATH: Parameter<string> = {
 const LISTED_VALUE = query.requiredTextParameter('value', 'As it is');
 
 const LIMIT = query.limitParameter();
-const AFTER_LIST = query.afterParameter(LIST_POSITIONS);
-const AFTER_CHANGE = query.afterParameter(query.NUMBER_POSITIONS);
+const AFTER_LIST = query.afterParameter(LIST_CURSOR);
+const AFTER_CHANGE = query.afterParameter(query.NUMBER_CURSOR);
 
 const VALUE = query.textParameter('value', 'Only the entry for this value');
 
@@ -120,8 +120,8 @@ export const readListEntries = declareOperation({
     const name = LIST_IN_PATH.read(ctx);
     const wanted = VALUE.read(ctx);
     const page = { after: AFTER_CHANGE.read(ctx), limit: LIMIT.read(ctx), now: clock(), editor: listEditor };
-    const content = await listEditor.contentOf(platform, name);
-    const view = toEntriesView(name, content, lists.copy.list(platform, name), page);
+    const content = await listEditor.requireContent(platform, name);
+    const view = toEntriesView(name, content, lists.copy.findEntriesOfList(platform, name), page);
     if (wanted === null) return view;
     const entry = listEditor.find(platform, name, wanted);
     if (entry !== null) return { ...view, entries: [toEntryView(entry, page)], next: null };
@@ -141,7 +141,7 @@ const OTHER_KIND = declareRefusal(
 const NAMED = { properties: { attribute: { not: { enum: [null, ''] } } }, required: ['attribute'] };
 
 const ListBodySchema = Type.Object(
-  { kind: listKind, attribute: Type.Optional(listedAttribute) },
+  { kind: listKindSchema, attribute: Type.Optional(listedAttributeSchema) },
   {
     told: {
       if: { properties: { kind: { const: 'attribute' } } },
@@ -170,10 +170,10 @@ export const makeList = declareOperation({
   answer: async ({ ctx, caller, body }, { lists, listEditor, clock }: PlatformOperationParts) => {
     const edited = toEditedList(caller, LIST_IN_PATH.read(ctx));
     const { kind, attribute = null } = await body();
-    const fault = findContentFault({ kind, attribute });
+    const fault = findListContentFault({ kind, attribute });
     if (fault !== null) throw MALFORMED_BODY.problem('/attribute', fault);
     const made = await refuseKnownErrors(
-      () => listEditor.make(edited, kind, attribute),
+      () => listEditor.createList(edited, kind, attribute),
       OTHER_KIND.problem,
       ListRefusal,
     );
@@ -202,7 +202,7 @@ export const ListRemovalSchema = named(
   }),
 );
 
-function toEditedList(caller: Caller, list: string): EditedList {
+function toEditedList(caller: Caller, list: string): ListEditContext {
   return { owner: caller.platform, list, who: caller.actor.text };
 }
 
@@ -251,7 +251,7 @@ export const removeListEntry = declareOperation({
 });
 
 const ListLineResultSchema = declareLineResult('ListLineResult', {
-  value: word('As it was sent', 'device-1'),
+  value: plainText('As it was sent', 'device-1'),
   result: choice(ENTRY_EFFECTS, 'absent: the value to remove was not on the list'),
 });
 
@@ -290,9 +290,9 @@ export const importListEntries = declareOperation({
   answer: async (asked, { listEditor, audit }: PlatformOperationParts) => {
     const edited = toEditedList(asked.caller, LIST_IN_PATH.read(asked.ctx));
     await asked.body();
-    await listEditor.contentOf(edited.owner, edited.list);
+    await listEditor.requireContent(edited.owner, edited.list);
     audit.admit(edited.who, 'list');
-    return answerLines(asked, (lines, grant) => editList(lines, listEditor, edited, grant));
+    return answerLines(asked, (lines, grant) => streamListChanges(lines, listEditor, edited, grant));
   },
 });
 

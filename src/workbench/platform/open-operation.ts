@@ -23,7 +23,7 @@ export function declareOpenOperation<Parts, Body = never>(
     ...rest,
     grant: null,
     body: body ?? null,
-    run: async (ctx, parts, { own, openBodyMs, isStrict }) => {
+    run: async (ctx, parts, { assignPlatform: own, openBodyMs, isStrict }) => {
       ctx.state.operation = label;
       own(ctx, null);
       if (isStrict && rest.ignoresQuery !== true) requireKnownParameters(ctx, rest.parameters ?? []);

@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream';
 import { Type } from '#base/json-schema.ts';
-import { choice, instant, key, named, shape, word } from '#base/shapes.ts';
+import { choice, instant, key, named, plainText, shape } from '#base/shapes.ts';
 import {
   createTaggedOperations,
   declareOperation,
   type ReadableBody,
 } from '#checkout/http/operation/operation.ts';
 import {
-  createBodyReader,
+  createBodyValidator,
   readContentType,
   readJson,
   requireContentType,
@@ -25,7 +25,7 @@ import {
 } from '#decision/payer/amount.ts';
 import { OUTCOME_EFFECTS } from '#decision/payer/changes.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
-import { outcome, outcomeCause } from '#decision/payer/order.ts';
+import { outcomeCauseSchema, outcomeSchema } from '#decision/payer/order.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import type { GrantWatch } from './grant-watch.ts';
 import {
@@ -51,8 +51,8 @@ const OutcomeBodySchema = Type.Object(
   {
     clientIdKey: key('Stable identifier of the client'),
     orderRef: key("Caller's order identifier, opaque to the service"),
-    outcome,
-    cause: Type.Optional(outcomeCause),
+    outcome: outcomeSchema,
+    cause: Type.Optional(outcomeCauseSchema),
     occurredAt: Type.Optional(instant),
     amount: Type.Optional(
       Type.String({
@@ -97,7 +97,7 @@ const OutcomeBodySchema = Type.Object(
   },
 );
 
-const outcomeBody = createBodyReader(OutcomeBodySchema);
+const outcomeBody = createBodyValidator(OutcomeBodySchema);
 
 const STRAY_CAUSE = ['/cause', 'goes only with UNPAID'] as const;
 const STRAY_AMOUNT = ['/amount', 'goes only with PAID, and with UNPAID of cause REVERSED'] as const;
@@ -143,7 +143,7 @@ interface ReadLine {
  * Records outcomes, one JSON object a line. Yields one result for each line, in the same sequence: `{line,
  * clientIdKey, orderRef, result}` or `{line, error, code, detail, retryable}`. A bad line does not stop the others.
  */
-export async function* recordOutcomes(
+export async function* recordOutcomeLines(
   lines: AsyncIterable<Buffer | null>,
   recorder: OutcomeRecorder,
   grant: GrantWatch,
@@ -216,8 +216,8 @@ function toResultLine({ clientIdKey, orderRef }: OrderReport, { effect: result, 
 const OutcomeResultSchema = named(
   'OutcomeResult',
   shape('What the report did', {
-    clientIdKey: word('As reported', 'ann'),
-    orderRef: word('As reported', 'order-1'),
+    clientIdKey: plainText('As reported', 'ann'),
+    orderRef: plainText('As reported', 'order-1'),
     result: choice(
       OUTCOME_EFFECTS,
       'recorded: the first report of the order; superseded: it changed the result; unchanged: it repeats the known result; outweighed: a failure, which does not take a payment back; stale: a newer or stronger report is known; unknownPayer: the payer was erased, and the report changes nothing',
@@ -276,7 +276,7 @@ const reportOutcomes = declareOperation({
       const { requestId } = asked.ctx.state;
       const onFault = (err: unknown) => log.error({ requestId, err }, 'unexpected error');
       return answerLines(asked, (lines, grant) =>
-        recordOutcomes(lines, service.outcomes(platform), grant, onFault),
+        recordOutcomeLines(lines, service.outcomes(platform), grant, onFault),
       );
     }
     const result = await service.outcome(platform, report).catch((error: unknown) => {

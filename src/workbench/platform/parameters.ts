@@ -21,11 +21,14 @@ type Said<Parameters> = {
   readonly [Name in keyof Parameters]: Parameters[Name] extends Parameter<infer Value> ? Value : never;
 };
 
-export function readAll<Parameters extends object>(
+export function readParameters<Parameters extends object>(
   ctx: RouteContext,
   parameters: Parameters,
 ): Said<Parameters>;
-export function readAll(ctx: RouteContext, parameters: Readonly<Record<string, Parameter<unknown>>>): object {
+export function readParameters(
+  ctx: RouteContext,
+  parameters: Readonly<Record<string, Parameter<unknown>>>,
+): object {
   return Object.fromEntries(Object.entries(parameters).map(([name, one]) => [name, one.read(ctx)]));
 }
 
@@ -133,7 +136,7 @@ export function limitParameter(bounds = { default: 100, max: 500 }): Parameter<n
  * The form in which an answer gives a position in a list, and the parser of that form. The parser returns null for a
  * text that never was a position.
  */
-interface Places<Place> {
+interface CursorForm<Place> {
   readonly pattern: RegExp;
   readonly read: (text: string) => Place | null;
 }
@@ -142,7 +145,10 @@ interface Places<Place> {
  * Declares the position after which a list continues: the `next` of an earlier answer. Its value is null if it is
  * missing.
  */
-export function afterParameter<Place>({ pattern, read: readPlace }: Places<Place>): Parameter<Place | null> {
+export function afterParameter<Place>({
+  pattern,
+  read: readPlace,
+}: CursorForm<Place>): Parameter<Place | null> {
   const schema = { type: 'string', pattern: pattern.source };
   const read = (text: string | null) => {
     if (text === null) return null;
@@ -161,9 +167,9 @@ export function afterParameter<Place>({ pattern, read: readPlace }: Places<Place
   );
 }
 
-export const NUMBER_POSITIONS: Places<number> = { pattern: /^[1-9]\d{0,14}$/, read: Number };
+export const NUMBER_CURSOR: CursorForm<number> = { pattern: /^[1-9]\d{0,14}$/, read: Number };
 
-export function declareTextPositions(pattern: RegExp): Places<string> {
+export function declareTextCursor(pattern: RegExp): CursorForm<string> {
   return { pattern, read: (text) => text };
 }
 
@@ -190,16 +196,16 @@ export function cutPage<Item, Place extends string | number>(
 }
 
 const LIMIT = limitParameter();
-const AFTER_MOMENT = afterParameter(declareTextPositions(/^\d{13}-[\w.-]{1,64}$/));
+const AFTER_MOMENT = afterParameter(declareTextCursor(/^\d{13}-[\w.-]{1,64}$/));
 
 /** The parameters of a list whose pages begin with the newest items. */
-export const PAGE_IN_TIME: readonly Parameter<unknown>[] = [AFTER_MOMENT, LIMIT];
+export const TIME_PAGE_PARAMETERS: readonly Parameter<unknown>[] = [AFTER_MOMENT, LIMIT];
 
 /**
  * Cuts the page that a request asks for from a complete list, the newest first. `placeOf` returns the moment and the
  * id of an item.
  */
-export function cutPageInTime<Item>(
+export function cutNewestPage<Item>(
   ctx: RouteContext,
   items: readonly Item[],
   placeOf: (item: Item) => readonly [at: number, id: string],

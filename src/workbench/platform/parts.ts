@@ -10,7 +10,7 @@ import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import type { Pseudonymize } from '#decision/addresses.ts';
 import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
-import type { DeviceNames } from '#decision/shared-lists.ts';
+import type { DeviceNameConverter } from '#decision/shared-lists.ts';
 import type { EventFeed } from '#history/archive/read/event-feed.ts';
 import type { LocalRateBuckets } from '#state/rate-buckets.ts';
 import type { Store } from '#state/store.ts';
@@ -32,10 +32,10 @@ import type { BrowserSessions } from './browser-sessions.ts';
  * Returns whether the process should get traffic. `why` gives the reason if it should not. For a ready process it
  * names the clients that cannot be served, and the troubles that need attention, if there are any.
  */
-export type Readiness = () => Promise<{ readonly ready: boolean; readonly why?: string }>;
+export type ReadinessCheck = () => Promise<{ readonly ready: boolean; readonly why?: string }>;
 
 /** The access to the fleet's rollout, and the rule sets that this process has loaded. */
-export interface RolloutHandles {
+export interface RolloutAndRules {
   readonly fleet: Fleet;
   readonly loadedRules: LoadedRules;
 }
@@ -45,7 +45,7 @@ export interface NodeParts {
   /** Returns epoch ms. */
   readonly clock: () => number;
   /** The rollout that the platform may see and change. Null if the rule set is fixed. */
-  readonly rollout: RolloutHandles | null;
+  readonly rollout: RolloutAndRules | null;
   /** The folder of the rule sets, whose files the console shows. If missing, no files are shown. */
   readonly rulesDir?: string | undefined;
   /** The limits of work on a rule set. The rule desk has its own limits by default. */
@@ -86,13 +86,13 @@ export interface PlatformApiParts extends NodeParts {
   readonly sessions: Sessions;
   readonly audit: Audit;
   readonly clientKeys: ClientKeys;
-  readonly readiness: Readiness;
+  readonly readiness: ReadinessCheck;
   readonly feed: EventFeed;
   readonly lists: ListNode;
   readonly listEditor: ListEditor;
   /** Replaces addresses in the log by pseudonyms. */
   readonly pseudonym: Pseudonymize;
-  readonly names: DeviceNames;
+  readonly names: DeviceNameConverter;
   /** The document of the callers' listener, for the page that shows both documents. */
   readonly callerDocument: ServedDocument;
   readonly metrics: Metrics;
@@ -112,7 +112,7 @@ export interface PlatformOperationParts extends Omit<PlatformApiParts, 'callerDo
 }
 
 /** The parts that operations use on a node whose rule sets are rolled out. */
-export interface RolloutParts extends PlatformOperationParts, RolloutHandles {}
+export interface RolloutParts extends PlatformOperationParts, RolloutAndRules {}
 
 /** The parts that operations use on a node with a RULES_DIR. */
 export interface RuleParts extends RolloutParts {

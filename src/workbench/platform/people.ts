@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { choice, epochMs, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { choice, epochMs, list, named, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import {
   addIncludedOperations,
   GRANTABLE_OPERATIONS,
@@ -12,10 +12,10 @@ import {
   declareJsonBody,
   declareOperation,
 } from '#checkout/http/operation/operation.ts';
-import { createNotFound, declareRefusal } from '#checkout/http/request/problems.ts';
+import { createNotFoundProblem, declareRefusal } from '#checkout/http/request/problems.ts';
 import { ROLES, type Role } from '#workbench/access/roles.ts';
 import type { PlatformOperationParts } from './parts.ts';
-import { toSessionView } from './session.ts';
+import { toAuditAuthor } from './session.ts';
 
 const role = Type.Unsafe<Role>({ type: 'string', enum: Object.keys(ROLES), description: 'A role' });
 
@@ -23,25 +23,28 @@ export const PeopleSchema = named(
   'People',
   shape('List who is signed in, and who may sign in', {
     provider: nullable(
-      word('The host of the identity provider; null: people sign in with keys alone', 'login.example.com'),
+      plainText(
+        'The host of the identity provider; null: people sign in with keys alone',
+        'login.example.com',
+      ),
     ),
     roles: list(
       shape('Which claim of the provider gives a role (OIDC_ROLES)', {
-        claim: word('By its name, or a path with points', 'groups'),
-        value: word('What it is, or has in its list', 'fraud-team'),
+        claim: plainText('By its name, or a path with points', 'groups'),
+        value: plainText('What it is, or has in its list', 'fraud-team'),
         role,
-        platform: word('Where; * is every platform, and the installation', 'shop'),
+        platform: plainText('Where; * is every platform, and the installation', 'shop'),
         operations: list(choice(GRANTABLE_OPERATIONS, 'An operation'), 'What the role may do there'),
       }),
       'Empty: people sign in with keys alone',
     ),
     people: list(
       shape('Somebody who is signed in', {
-        id: word('Id for signOutPerson: the subject at the provider, or a key', 'person:248289761001'),
-        who: word('As the audit names them', 'person:248289761001 (ann@example.com)'),
+        id: plainText('Id for signOutPerson: the subject at the provider, or a key', 'person:248289761001'),
+        who: plainText('As the audit names them', 'person:248289761001 (ann@example.com)'),
         access: list(
           shape('What gives them access', {
-            platform: word('Where; * is every platform, and the installation', 'shop'),
+            platform: plainText('Where; * is every platform, and the installation', 'shop'),
             role: nullable(role),
           }),
           'A null role: a key',
@@ -73,8 +76,8 @@ const listPeople = declareOperation({
   answer: async (
     { caller: { platform } },
     parts: PlatformOperationParts,
-  ): Promise<Shape<typeof PeopleSchema>> => {
-    const people = await parts.sessions.people(platform);
+  ): Promise<ValueOf<typeof PeopleSchema>> => {
+    const people = await parts.sessions.listSignedIn(platform);
     const isToldOf = (name: string) => platform === INSTALLATION_PLATFORM || name === platform;
     return {
       provider: parts.providerHost,
@@ -100,7 +103,7 @@ const listPeople = declareOperation({
 const NOT_SIGNED_IN = declareRefusal(
   'not-signed-in',
   'Nobody with that id is signed in to this platform.',
-  (id: string) => createNotFound(`"${id.slice(0, 64)}" is not signed in here.`),
+  (id: string) => createNotFoundProblem(`"${id.slice(0, 64)}" is not signed in here.`),
   'person:248289761001',
 );
 
@@ -112,7 +115,7 @@ const signOutPerson = declareOperation({
   grant: 'keys',
   body: declareJsonBody(
     'SignOutBody',
-    shape('Whom', { id: word('As listPeople has it', 'person:248289761001') }),
+    shape('Whom', { id: plainText('As listPeople has it', 'person:248289761001') }),
   ),
   answers: { 204: { description: 'Nobody with that id is signed in any more' } },
   refusals: [NOT_SIGNED_IN],
@@ -120,7 +123,7 @@ const signOutPerson = declareOperation({
     const { id: subject } = await body();
     const ended = await sessions.endOf(subject, caller.platform);
     if (ended === 0) throw NOT_SIGNED_IN.problem(subject);
-    await audit.note({ ...toSessionView(caller), action: 'sign-out', subject, after: { sessions: ended } });
+    await audit.note({ ...toAuditAuthor(caller), action: 'sign-out', subject, after: { sessions: ended } });
   },
 });
 

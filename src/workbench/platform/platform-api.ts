@@ -1,6 +1,6 @@
 import Koa from 'koa';
 import {
-  addOperations,
+  addOperationRoutes,
   createSearchQueue,
   createStrictRouter,
   mountRoutes,
@@ -16,7 +16,7 @@ import { createConsoleRoutes } from '#workbench/console/routes.ts';
 import { createDocsRoutes, prepareDocument, type ServedDocument } from '#workbench/openapi/docs.ts';
 import { compressAnswers } from './compress-answers.ts';
 import { HEALTH_PATHS } from './health.ts';
-import { ListenerShares, PLATFORM_SHARES } from './listener-shares.ts';
+import { ListenerShares, PLATFORM_SHARE_LIMITS } from './listener-shares.ts';
 import type { PlatformApiParts } from './parts.ts';
 import { createPlatformDocument, PLATFORM_OPERATIONS } from './platform-operations.ts';
 import { createPlatformParts } from './platform-parts.ts';
@@ -37,7 +37,7 @@ export function createPlatformApi(parts: PlatformApiParts): Koa<RequestState> {
   app.use(logRequests(log, metrics, (req) => hashCallerAddress(parts.pseudonym, req, trustedProxies)));
   app.use(answerProblems(log, toPlatformProblem));
   app.use(delayOverloadRefusals());
-  const shares = new ListenerShares(PLATFORM_SHARES, HEALTH_PATHS, trustedProxies);
+  const shares = new ListenerShares(PLATFORM_SHARE_LIMITS, HEALTH_PATHS, trustedProxies);
   app.use(shares.limit);
   app.use(compressAnswers());
   const groups = createPlatformParts(parts);
@@ -46,17 +46,17 @@ export function createPlatformApi(parts: PlatformApiParts): Koa<RequestState> {
     browsers: groups.always.browsers,
     isStrict: true,
     whileReading: <T>(_ctx: unknown, read: () => Promise<T>) => read(),
-    own: shares.own.bind(shares),
+    assignPlatform: shares.own.bind(shares),
     openBodyMs: REQUEST_TIMEOUT_MS,
     searches: createSearchQueue(),
   };
   const router = createStrictRouter('');
   const { always, withRollout, withRuleFolders, withEvidence } = PLATFORM_OPERATIONS;
-  addOperations(router, always, groups.always, listener);
-  if (groups.withRollout !== null) addOperations(router, withRollout, groups.withRollout, listener);
+  addOperationRoutes(router, always, groups.always, listener);
+  if (groups.withRollout !== null) addOperationRoutes(router, withRollout, groups.withRollout, listener);
   if (groups.withRuleFolders !== null)
-    addOperations(router, withRuleFolders, groups.withRuleFolders, listener);
-  if (groups.withEvidence !== null) addOperations(router, withEvidence, groups.withEvidence, listener);
+    addOperationRoutes(router, withRuleFolders, groups.withRuleFolders, listener);
+  if (groups.withEvidence !== null) addOperationRoutes(router, withEvidence, groups.withEvidence, listener);
   ownDocument ??= prepareDocument(createPlatformDocument());
   const { consoleUrl = null, provider = null } = parts;
   const toProvider =

@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { list, named, nextPagePlace, shape, text } from '#base/shapes.ts';
+import { list, named, nextPageCursorSchema, shape, text } from '#base/shapes.ts';
 import { isGranted } from '#checkout/access/access-keys.ts';
 import {
   createTaggedOperations,
@@ -9,7 +9,7 @@ import {
 } from '#checkout/http/operation/operation.ts';
 import { ANY_CONSOLE_OPERATION } from '#checkout/http/request/authenticate.ts';
 import {
-  createNotFound,
+  createNotFoundProblem,
   declareRefusal,
   HttpProblem,
   refuseKnownErrors,
@@ -61,13 +61,13 @@ export const PROPOSAL_REFUSED = declareRefusal(
 const UNKNOWN_PROPOSAL = declareRefusal(
   'unknown-proposal',
   'The platform of the key has no such proposal.',
-  (detail: string) => createNotFound(detail),
+  (detail: string) => createNotFoundProblem(detail),
   'There is no proposal "5f0c1d2e3a4b" here; the list of proposals has the ids.',
 );
 
 export const ProposalListSchema = named(
   'ProposalList',
-  shape('Proposals', { proposals: list(ProposalSchema, 'Newest first'), next: nextPagePlace }),
+  shape('Proposals', { proposals: list(ProposalSchema, 'Newest first'), next: nextPageCursorSchema }),
 );
 
 export const listProposals = declareOperation({
@@ -81,11 +81,11 @@ export const listProposals = declareOperation({
   description:
     'Lists proposals of the platform, newest first; where APPROVALS is off, only proposed drafts. A key without `approve` sees what its owner proposed; with `rules` also the drafts of its platform, with `operate` all drafts.',
   grant: ANY_CONSOLE_OPERATION,
-  parameters: [STATE, ...query.PAGE_IN_TIME],
+  parameters: [STATE, ...query.TIME_PAGE_PARAMETERS],
   answers: declareJsonAnswer('With what each would change', ProposalListSchema),
   answer: async ({ ctx, caller }, { approvals }: PlatformOperationParts) => {
     const wanted = STATE.read(ctx);
-    const all = await approvals.all(caller.platform);
+    const all = await approvals.list(caller.platform);
     const seesDrafts = isGranted(caller, 'operate') || isGranted(caller, 'rules');
     const seen = all.filter(
       (one) =>
@@ -93,7 +93,7 @@ export const listProposals = declareOperation({
         isProposedBy(one, caller.actor) ||
         (seesDrafts && getReleasedDraft(one.change) !== undefined),
     );
-    const { page, next } = query.cutPageInTime(
+    const { page, next } = query.cutNewestPage(
       ctx,
       seen.filter(({ state }) => wanted === null || state === wanted),
       ({ proposedAt, proposalId }) => [proposedAt, proposalId],

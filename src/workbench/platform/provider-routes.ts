@@ -8,7 +8,7 @@ import { toPersonActor } from '#workbench/access/actors.ts';
 import type { IdentityProvider, Person, SignInAttempt } from '#workbench/access/identity-provider.ts';
 import type { Session } from '#workbench/access/sessions.ts';
 import type { PlatformOperationParts } from './parts.ts';
-import { hasTriedTooOften, noteRefused, startSession } from './session.ts';
+import { hasTriedTooOften, noteRefusedSignIn, startSession } from './session.ts';
 
 /**
  * An attempt to sign in. `back` is the place in the page where the attempt began: query and fragment of the address.
@@ -37,7 +37,12 @@ export function createProviderRoutes(
     try {
       const { url, attempt } = await provider.begin();
       const kept: KeptAttempt = { ...attempt, back: readBack(ctx.query['back']) };
-      browsers.write(ctx, 'sign-in', formatAttempt(kept), `SameSite=Lax; Max-Age=${ATTEMPT_SECONDS_MAX}`);
+      browsers.writeCookie(
+        ctx,
+        'sign-in',
+        formatAttempt(kept),
+        `SameSite=Lax; Max-Age=${ATTEMPT_SECONDS_MAX}`,
+      );
       ctx.redirect(url.href);
     } catch (error) {
       fail(ctx, 'away', error);
@@ -45,21 +50,21 @@ export function createProviderRoutes(
   });
   router.get('/callback', async (ctx) => {
     ctx.state.operation = 'sign-in';
-    const attempt = parseAttempt(browsers.read(ctx, 'sign-in'));
+    const attempt = parseAttempt(browsers.readCookie(ctx, 'sign-in'));
     if (attempt === null)
       return fail(ctx, 'refused', 'this browser did not begin a sign-in, or began it too long ago');
     // Anybody can send a browser here. So a wrong state ends no sign-in of that browser, and is not counted as a
     // refused sign-in.
     if (ctx.query['state'] !== attempt.state)
       return fail(ctx, 'refused', 'the state is not the one of the sign-in that this browser began');
-    browsers.write(ctx, 'sign-in', '', 'SameSite=Lax; Max-Age=0');
+    browsers.writeCookie(ctx, 'sign-in', '', 'SameSite=Lax; Max-Age=0');
     if (hasTriedTooOften(ctx, parts))
       return fail(ctx, 'refused', 'too many sign-ins from this address were refused within a minute');
     let person: Person;
     try {
       person = await provider.finish(ctx.querystring, attempt);
     } catch (error) {
-      noteRefused(ctx, parts);
+      noteRefusedSignIn(ctx, parts);
       return fail(ctx, 'refused', error);
     }
     await enter(ctx, person, attempt.back);
@@ -68,9 +73,9 @@ export function createProviderRoutes(
   async function enter(ctx: RouteContext, person: Person, back: string): Promise<void> {
     const session = await startSession(ctx, parts, { kind: 'person', ...person });
     await endKeysWithoutRole(person, session, parts);
-    const caller = session?.at(null) ?? null;
+    const caller = session?.getCaller(null) ?? null;
     if (caller === null) {
-      noteRefused(ctx, parts);
+      noteRefusedSignIn(ctx, parts);
       return fail(ctx, 'no-role', `person:${person.sub}`);
     }
     ctx.state.caller = caller;
@@ -84,7 +89,7 @@ export function createProviderRoutes(
 /** Revokes the keys of a person if the roles that the provider reports now do not allow keys. */
 async function endKeysWithoutRole(person: Person, session: Session | null, parts: PlatformOperationParts) {
   const ended = await parts.keys.revokeKeysOfOwner(toPersonActor(person).id, (platform) => {
-    const there = session?.at(platform) ?? null;
+    const there = session?.getCaller(platform) ?? null;
     return there !== null && isGranted(there, 'keys');
   });
   for (const { id, platform, owner, operations } of ended)

@@ -1,6 +1,6 @@
 import {
-  createNotFound,
-  createTooManyRequests,
+  createNotFoundProblem,
+  createTooManyRequestsProblem,
   declareRefusal,
   type HttpProblem,
 } from '#checkout/http/request/problems.ts';
@@ -12,7 +12,7 @@ import { UnknownList } from '#workbench/lists/list-editor.ts';
 export const UNKNOWN_LIST = declareRefusal(
   'unknown-list',
   'The list does not exist.',
-  (detail: string) => createNotFound(detail),
+  (detail: string) => createNotFoundProblem(detail),
   'There is no list "blokced"; did you mean "blocked"? Make the list first, with the kind of its entries: PUT /v1/platform/lists/blokced, or the command lists make.',
 );
 
@@ -20,7 +20,7 @@ export const TOO_MANY_CHANGES = declareRefusal(
   'too-many-changes',
   'The key makes more changes than the audit can note one by one.',
   () =>
-    createTooManyRequests(
+    createTooManyRequestsProblem(
       'This access key makes more overrides or list changes than the audit can note one by one: 2,000, then 60 an hour. Nothing was changed. Import lists as lines, which count once; blocking and rolling back always work.',
       60,
     ),

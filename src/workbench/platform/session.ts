@@ -1,4 +1,4 @@
-import { choice, instantText, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { choice, instantText, list, named, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import {
   GRANTABLE_OPERATIONS,
   INSTALLATION_PLATFORM,
@@ -17,10 +17,14 @@ import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import {
   ANY_CONSOLE_OPERATION,
   listGrantRefusals,
-  requireCaller,
   requireGrant,
+  requireKeyCaller,
 } from '#checkout/http/request/authenticate.ts';
-import { createTooManyRequests, declareRefusal, HttpProblem } from '#checkout/http/request/problems.ts';
+import {
+  createTooManyRequestsProblem,
+  declareRefusal,
+  HttpProblem,
+} from '#checkout/http/request/problems.ts';
 import { findCallerAddress } from '#checkout/http/request/rate-limit.ts';
 import { UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
 import { toNetwork } from '#decision/addresses.ts';
@@ -34,12 +38,15 @@ import type { PlatformOperationParts } from './parts.ts';
 export const SessionSchema = named(
   'Session',
   shape('Read what you may do', {
-    who: word('As the audit names it', 'key 3f9a0c51d2e7 of risk-team'),
+    who: plainText('As the audit names it', 'key 3f9a0c51d2e7 of risk-team'),
     owner: nullable(
-      word('The person or team that answers for it; null of a key that was issued without an owner'),
+      plainText('The person or team that answers for it; null of a key that was issued without an owner'),
     ),
-    platform: word('Whose clients, orders and decisions it sees', 'shop'),
-    platforms: list(word('A platform; * is the whole installation', 'shop'), 'Where it may do something'),
+    platform: plainText('Whose clients, orders and decisions it sees', 'shop'),
+    platforms: list(
+      plainText('A platform; * is the whole installation', 'shop'),
+      'Where it may do something',
+    ),
     operations: list(
       choice(GRANTABLE_OPERATIONS, 'An operation'),
       'What was granted, with what that includes',
@@ -51,7 +58,7 @@ export const SessionSchema = named(
 function toSessionAnswer(
   caller: Caller,
   platforms: readonly string[] = [caller.platform],
-): Shape<typeof SessionSchema> {
+): ValueOf<typeof SessionSchema> {
   const { platform, actor, expiresAt } = caller;
   const operations = GRANTABLE_OPERATIONS.filter((one) => isGranted(caller, one));
   return { who: actor.text, owner: actor.owner, platform, platforms, operations, expiresAt };
@@ -62,7 +69,7 @@ function toSessionAnswer(
  * key.
  */
 async function listPlatforms(ctx: RouteContext, { keys, browsers }: PlatformOperationParts, caller: Caller) {
-  const platforms = (await browsers.find(ctx))?.platforms ?? [];
+  const platforms = (await browsers.findSession(ctx))?.platforms ?? [];
   const all = platforms.includes(INSTALLATION_PLATFORM)
     ? (await keys.list()).map(({ platform }) => platform)
     : [];
@@ -84,7 +91,7 @@ export const SignInSchema = named(
   shape('How to sign in', {
     session: nullable(SessionSchema),
     provider: nullable(
-      word('The host of the identity provider; null: with a key alone', 'login.example.com'),
+      plainText('The host of the identity provider; null: with a key alone', 'login.example.com'),
     ),
   }),
 );
@@ -97,11 +104,11 @@ const readSignIn = declareOpenOperation({
     'Needs no key: the console asks before anybody has signed in. A browser that is signed in gets the answer of readSession.',
   answers: declareJsonAnswer('What the console offers', SignInSchema),
   refusals: [OTHER_SITE, OTHER_PLATFORM, ...listGrantRefusals(ANY_CONSOLE_OPERATION)],
-  answer: async (ctx, parts: PlatformOperationParts): Promise<Shape<typeof SignInSchema>> => {
+  answer: async (ctx, parts: PlatformOperationParts): Promise<ValueOf<typeof SignInSchema>> => {
     const { browsers, providerHost: provider } = parts;
     browsers.refuseOtherSites(ctx);
-    if ((await browsers.find(ctx)) === null) return { session: null, provider };
-    const caller = await browsers.callerOf(ctx);
+    if ((await browsers.findSession(ctx)) === null) return { session: null, provider };
+    const caller = await browsers.requireSessionCaller(ctx);
     requireGrant(caller, ANY_CONSOLE_OPERATION);
     return { session: toSessionAnswer(caller, await listPlatforms(ctx, parts, caller)), provider };
   },
@@ -116,7 +123,7 @@ const REFUSED_SIGN_INS = { ratePerSecond: 0.5, burst: 30, delayMsMax: 0 };
 const TOO_MANY_REFUSED = declareRefusal(
   'too-many-refused',
   'Too many sign-ins from this address were refused.',
-  () => createTooManyRequests('Too many sign-ins were refused; try again in a minute.', 60),
+  () => createTooManyRequestsProblem('Too many sign-ins were refused; try again in a minute.', 60),
 );
 
 const signIn = declareOpenOperation({
@@ -127,7 +134,7 @@ const signIn = declareOpenOperation({
     'For browsers: the answer sets a cookie with the secret of a session, which no script can read. The session ends after half an hour without use, after twelve hours, with a sign-out, and with its key. Programs send the key in the header X-KA-Access-Key instead.',
   body: declareJsonBody(
     'SignInBody',
-    shape('What to sign in with', { key: word('The access key', KEY_EXAMPLE) }),
+    shape('What to sign in with', { key: plainText('The access key', KEY_EXAMPLE) }),
   ),
   answers: declareJsonAnswer('As readSession answers from now on', SessionSchema),
   refusals: [UNKNOWN_KEY, OTHER_SITE, ...listGrantRefusals(ANY_CONSOLE_OPERATION), TOO_MANY_REFUSED],
@@ -138,11 +145,11 @@ const signIn = declareOpenOperation({
     const caller = await authenticateKey(ctx, key, parts).catch((error: unknown) => {
       if (!(error instanceof HttpProblem)) throw error;
       if (hasTriedTooOften(ctx, parts)) throw TOO_MANY_REFUSED.problem();
-      noteRefused(ctx, parts);
+      noteRefusedSignIn(ctx, parts);
       throw error;
     });
     await startSession(ctx, parts, { kind: 'key', keyId: caller.credential.id });
-    await parts.audit.note({ ...toSessionView(caller), action: 'sign-in' });
+    await parts.audit.note({ ...toAuditAuthor(caller), action: 'sign-in' });
     return toSessionAnswer(caller);
   },
 });
@@ -155,7 +162,7 @@ export function hasTriedTooOften(ctx: RouteContext, parts: PlatformOperationPart
   return !parts.refusedSignIns.isFree(readCallerNetwork(ctx, parts), REFUSED_SIGN_INS);
 }
 
-export function noteRefused(ctx: RouteContext, parts: PlatformOperationParts): void {
+export function noteRefusedSignIn(ctx: RouteContext, parts: PlatformOperationParts): void {
   parts.refusedSignIns.takeNow(readCallerNetwork(ctx, parts), REFUSED_SIGN_INS);
 }
 
@@ -181,10 +188,10 @@ async function authenticateKey(
   { keys }: PlatformOperationParts,
 ): Promise<Caller> {
   const tried = parseKeyId(text);
-  if (tried !== null) ctx.state.noted = { triedKeyId: tried };
-  const caller = requireCaller(await keys.authenticate(text.trim()));
+  if (tried !== null) ctx.state.extraLogMembers = { triedKeyId: tried };
+  const caller = requireKeyCaller(await keys.authenticate(text.trim()));
   requireGrant(caller, ANY_CONSOLE_OPERATION);
-  ctx.state.noted = {};
+  ctx.state.extraLogMembers = {};
   ctx.state.caller = caller;
   return caller;
 }
@@ -215,15 +222,15 @@ async function endSession(
   { browsers, audit }: PlatformOperationParts,
   which: 'this' | 'all',
 ): Promise<void> {
-  const secret = browsers.secretOf(ctx);
+  const secret = browsers.findSecret(ctx);
   if (secret === null) return;
-  const caller = (await browsers.sessions.find(secret))?.at(null) ?? null;
+  const caller = (await browsers.sessions.find(secret))?.getCaller(null) ?? null;
   const ended = await browsers.sessions.end(secret, which);
   if (caller !== null)
-    await audit.note({ ...toSessionView(caller), action: 'sign-out', after: { sessions: ended } });
+    await audit.note({ ...toAuditAuthor(caller), action: 'sign-out', after: { sessions: ended } });
 }
 
-export function toSessionView({ actor, platform }: Caller) {
+export function toAuditAuthor({ actor, platform }: Caller) {
   return { who: actor.text, platform };
 }
 

@@ -1,4 +1,4 @@
-import { choice, count, named, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import { choice, count, named, nullable, plainText, shape, type ValueOf, yesNo } from '#base/shapes.ts';
 import {
   createTaggedOperations,
   declareJsonAnswer,
@@ -6,13 +6,13 @@ import {
 } from '#checkout/http/operation/operation.ts';
 import { ANY_CONSOLE_OPERATION } from '#checkout/http/request/authenticate.ts';
 import { RETENTION } from '#state/retention.ts';
-import { PLATFORM_SHARES } from './listener-shares.ts';
+import { PLATFORM_SHARE_LIMITS } from './listener-shares.ts';
 import type { PlatformOperationParts } from './parts.ts';
 
 export const SettingsSchema = named(
   'Settings',
   shape('The settings of this node; they are changed in its environment', {
-    platform: word('Of whoever asks; * is the whole installation', 'shop'),
+    platform: plainText('Of whoever asks; * is the whole installation', 'shop'),
     approvals: choice(['off', 'required'], 'Whether somebody else approves what reaches most payers'),
     limits: shape('How much may be asked', {
       perSecond: count('Requests of callers from one address; 0: any number'),
@@ -29,7 +29,7 @@ export const SettingsSchema = named(
     callers: shape('Where the client library reaches this node', {
       port: count('0: the system chose one'),
       tls: yesNo('Whether it speaks TLS itself'),
-      basePath: word('Before every path; empty, or like /scoring', '/scoring'),
+      basePath: plainText('Before every path; empty, or like /scoring', '/scoring'),
     }),
   }),
 );
@@ -44,13 +44,17 @@ const readSettings = declareOperation({
   answer: async (
     { caller: { platform } },
     parts: PlatformOperationParts,
-  ): Promise<Shape<typeof SettingsSchema>> => {
+  ): Promise<ValueOf<typeof SettingsSchema>> => {
     const { rateLimit, caller, basePath, requiresApproval, archive = null, erasureLedger = null } = parts;
     const { archiveKeepMs = RETENTION.stateMs, decisionsHotMs = RETENTION.decisionMs } = parts;
     return {
       platform,
       approvals: requiresApproval === true ? 'required' : 'off',
-      limits: { perSecond: rateLimit.ratePerSecond, burst: rateLimit.burst, atOnce: PLATFORM_SHARES.keyMax },
+      limits: {
+        perSecond: rateLimit.ratePerSecond,
+        burst: rateLimit.burst,
+        atOnce: PLATFORM_SHARE_LIMITS.keyMax,
+      },
       keptMs: {
         clients: RETENTION.stateMs,
         decisions: archive === null ? RETENTION.decisionMs : decisionsHotMs,

@@ -1,11 +1,11 @@
 import {
   type Candidate,
   createNextRollout,
+  createRolloutOfOneVersion,
   type DrawRange,
+  excludeVersion,
   type Rollout,
-  type RolloutChange,
-  removeVersion,
-  startRollout,
+  type RolloutChangeOrigin,
   sumPercent,
   type VersionRef,
   type VersionShare,
@@ -28,11 +28,11 @@ export type RolloutGoal<Also extends VersionShare = VersionShare> =
   | { readonly mode: 'active' };
 
 /** Returns the next rollout, in which the version has reached the goal. */
-export function advanceRollout(
+export function createAdvancedRollout(
   rollout: Rollout,
   to: VersionRef,
   goal: RolloutGoal<VersionShare & VersionRef>,
-  change: RolloutChange,
+  change: RolloutChangeOrigin,
 ): Rollout {
   switch (goal.mode) {
     case 'shadow': {
@@ -57,7 +57,7 @@ export function advanceRollout(
     case 'active': {
       const active = { version: to.version, digest: to.digest };
       // From now on the remaining candidates are compared with another version.
-      const candidates = removeVersion(rollout.candidates, to.version).map((other) => ({
+      const candidates = excludeVersion(rollout.candidates, to.version).map((other) => ({
         ...other,
         stageSince: change.at,
       }));
@@ -77,12 +77,16 @@ export function advanceRollout(
  * Creates a rollout in place of one that cannot be read. The version that decides stays, candidates end, and the
  * history starts again.
  */
-export function repairRollout(revision: number, active: VersionRef, change: RolloutChange): Rollout {
-  return startRollout('repair', revision + 1, active, change);
+export function createRepairedRollout(
+  revision: number,
+  active: VersionRef,
+  change: RolloutChangeOrigin,
+): Rollout {
+  return createRolloutOfOneVersion('repair', revision + 1, active, change);
 }
 
 /** Returns a rollout that was lost, or that a person declares right, with a revision above all known ones. */
-export function rewriteRollout(rollout: Rollout, above: number, change: RolloutChange): Rollout {
+export function createRolloutAbove(rollout: Rollout, above: number, change: RolloutChangeOrigin): Rollout {
   const step = { action: 'repair', to: rollout.active } as const;
   return {
     ...createNextRollout(rollout, {}, [step], change),
@@ -98,7 +102,7 @@ function createCandidates(
   { candidates }: Rollout,
   wanted: readonly (VersionShare & VersionRef)[],
   how: Pick<Candidate, 'mode' | 'guardPoints' | 'objective'>,
-  { at }: RolloutChange,
+  { at }: RolloutChangeOrigin,
 ): readonly Candidate[] {
   const before = wanted.map((one) => candidates.find(({ digest }) => digest === one.digest) ?? null);
   const { mode } = how;

@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NamedError } from '#base/named-error.ts';
-import { list, named, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import { list, named, nullable, plainText, shape, type ValueOf, yesNo } from '#base/shapes.ts';
 import { type Fleet, NodeSchema, type NodeView, type StoredRollout } from '#checkout/rollout/fleet.ts';
 import { getTrialStage } from '#checkout/rollout/guard.ts';
 import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import {
   type Candidate,
   createRolledBackRollout,
+  createVersionRefSchema,
   findPreviousActive,
   type Rollout,
-  type RolloutChange,
+  type RolloutChangeOrigin,
   RolloutSchema,
   sumPercent,
-  toVersionRef,
   type VersionRef,
 } from '#checkout/rollout/rollout.ts';
 import { readTrialCounts } from '#checkout/rollout/trial-counts.ts';
@@ -22,10 +22,10 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
 import { forgetRolledBack, noteRolledBack } from '#state/rule-folders/rolled-back.ts';
 import type { Tallies } from '#state/store.ts';
-import { advanceRollout, type RolloutGoal, repairRollout } from './advance.ts';
-import { type AnswerDifference, type ComparedOn, compareWithActive } from './difference.ts';
+import { createAdvancedRollout, createRepairedRollout, type RolloutGoal } from './advance.ts';
+import { type AnswerDifference, type ComparisonSources, compareWithActive } from './difference.ts';
 import { TrialSchema, toTrialView } from './trial-view.ts';
-import { waitUntilTakenUp } from './wait-for-nodes.ts';
+import { waitUntilLoaded } from './wait-for-nodes.ts';
 
 /** The change was refused, and nothing was changed. The message says why. */
 export class RolloutRefused extends NamedError {}
@@ -40,28 +40,28 @@ export const RolloutStatusSchema = named(
     nodes: nullable(list(NodeSchema, 'Nodes that reported in the last 10 s; null for a key of one platform')),
     trials: list(TrialSchema, 'Of each candidate'),
     previous: nullable(
-      toVersionRef('The version that a rollback returns to when nothing is on trial; null: none'),
+      createVersionRefSchema('The version that a rollback returns to when nothing is on trial; null: none'),
     ),
   }),
 );
 
-export type RolloutStatus = Shape<typeof RolloutStatusSchema>;
+export type RolloutStatus = ValueOf<typeof RolloutStatusSchema>;
 
-export const FollowingSchema = named(
+export const FollowReportSchema = named(
   'Following',
   shape('A change of the rollout, and the nodes that follow it', {
     rollout: RolloutSchema,
     following: list(NodeSchema, 'Nodes that follow it'),
     lagging: list(NodeSchema, 'Nodes that do not yet'),
     compared: nullable(
-      word(
+      plainText(
         'How a version that now decides for more than 20 % compares with the active one on the payers of the last day; null otherwise',
       ),
     ),
   }),
 );
 
-export type FollowReport = Shape<typeof FollowingSchema>;
+export type FollowReport = ValueOf<typeof FollowReportSchema>;
 
 /** Nodes follow within 2 s. This time allows for a slow node. */
 const FOLLOW_TIMEOUT_MS = 6_000;
@@ -81,7 +81,7 @@ export async function readRolloutStatus(
   tallies: Tallies,
   { platform, decisionOf }: Viewer,
 ): Promise<RolloutStatus> {
-  const [stored, nodes] = await Promise.all([fleet.read(), fleet.nodes()]);
+  const [stored, nodes] = await Promise.all([fleet.read(), fleet.listNodes()]);
   const rollout = stored?.rollout ?? null;
   const view = async (of: Rollout, candidate: Candidate) => {
     const counts = await readTrialCounts(tallies, getTrialStage(candidate).trial);
@@ -104,7 +104,7 @@ function hideOtherPlatforms(rollout: Rollout): Rollout {
   return { ...rollout, history };
 }
 
-interface AskedChange extends RolloutChange {
+interface AskedChange extends RolloutChangeOrigin {
   /**
    * The revision that the person saw. The change is refused if the rollout has a newer one. Null if any revision is
    * allowed.
@@ -130,7 +130,7 @@ export function isFarReaching(goal: RolloutGoal): boolean {
   return sumPercent([goal, ...(goal.also ?? [])]) > LITTLE_PERCENT;
 }
 
-interface ChangeParts extends ComparedOn {
+interface ChangeParts extends ComparisonSources {
   readonly fleet: Fleet;
   readonly rules: LoadedRules;
 }
@@ -183,7 +183,7 @@ export async function rollOut(
   const foreseen = await foreseeChange(parts, version, goal, change);
   const { stored, rollout, to, also, differences } = foreseen;
   const { who, at, reason, emergency = false } = change;
-  const accepted = differences.flatMap(({ much }) => much).join('; ');
+  const accepted = differences.flatMap(({ largeDifferences: much }) => much).join('; ');
   const made = {
     who,
     at,
@@ -192,8 +192,8 @@ export async function rollOut(
     ...(emergency ? { emergency } : {}),
   };
   const wanted = goal.mode === 'canary' ? { ...goal, also } : goal;
-  const compared = differences.map((one) => one.compared).join('; ');
-  const next = advanceRollout(rollout, to, wanted, made);
+  const compared = differences.map((one) => one.comparison).join('; ');
+  const next = createAdvancedRollout(rollout, to, wanted, made);
   const report = await writeRollout(parts.fleet, stored, next, compared === '' ? null : compared);
   if (goal.mode !== 'shadow')
     for (const one of [to, ...also]) forgetRolledBack(join(parts.rules.rulesDir, one.version));
@@ -222,12 +222,12 @@ async function compareVersions(
 ): Promise<readonly VersionDifference[]> {
   const found: VersionDifference[] = [];
   for (const { version, digest } of versions) {
-    const ruleSet = rules.withDigest(digest);
+    const ruleSet = rules.findByDigest(digest);
     const candidate = candidates.find((one) => one.version === version) ?? null;
     if (ruleSet !== null)
       found.push({
         version,
-        ...(await compareWithActive(on, ruleSet, rules.withDigest(active.digest), candidate, at)),
+        ...(await compareWithActive(on, ruleSet, rules.findByDigest(active.digest), candidate, at)),
       });
   }
   return found;
@@ -235,10 +235,11 @@ async function compareVersions(
 
 /** Requires that versions which answer very differently are accepted. Throws `RolloutRefused` otherwise. */
 function requireAccepted(differences: readonly VersionDifference[], acceptDifference: boolean): void {
-  const others = differences.filter(({ much }) => much.length > 0);
+  const others = differences.filter(({ largeDifferences: much }) => much.length > 0);
   if (others.length === 0 || acceptDifference) return;
   const each = others.map(
-    ({ version, much }) => `${version} answers very differently from the active version: ${much.join('; ')}`,
+    ({ version, largeDifferences: much }) =>
+      `${version} answers very differently from the active version: ${much.join('; ')}`,
   );
   throw new RolloutRefused(
     `${each.join('. ')}. Look at "rules diff", and begin with a canary of up to ${LITTLE_PERCENT} %; if you intend this, pass --accept-difference (acceptDifference: true), which the audit notes`,
@@ -252,8 +253,8 @@ async function requireEligible(
   { mode }: RolloutGoal,
 ): Promise<VersionRef> {
   // Somebody may have created or released the version a moment ago through another node.
-  await waitUntilTakenUp(() => rules.isAsOnDisk(version));
-  const ruleSet = rules.get(version);
+  await waitUntilLoaded(() => rules.isAsOnDisk(version));
+  const ruleSet = rules.findByVersion(version);
   if (ruleSet === null) throw new RolloutRefused(explainNotLoaded(version, rules));
   if (mode === 'shadow' || ruleSet.released) return { version, digest: ruleSet.digest };
   throw new RolloutRefused(
@@ -313,10 +314,10 @@ function requireRevision({ revision, history }: Rollout, seen: number | null): v
 }
 
 /** Returns a rollout with the version by which the node with the newest revision decides. */
-async function repairFromNodes(fleet: Fleet, change: RolloutChange): Promise<Rollout> {
-  const [newest] = (await fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
+async function repairFromNodes(fleet: Fleet, change: RolloutChangeOrigin): Promise<Rollout> {
+  const [newest] = (await fleet.listNodes()).toSorted((a, b) => b.revision - a.revision);
   if (newest === undefined) throw new RolloutRefused(NO_NODE);
-  return repairRollout(newest.revision, newest.active, change);
+  return createRepairedRollout(newest.revision, newest.active, change);
 }
 
 const NO_NODE =
@@ -324,7 +325,7 @@ const NO_NODE =
 
 async function readRunningRollout(fleet: Fleet): Promise<StoredRollout> {
   // The nodes are read first, because no node follows a revision before it is stored.
-  const [newest] = (await fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
+  const [newest] = (await fleet.listNodes()).toSorted((a, b) => b.revision - a.revision);
   const stored = await fleet.read();
   if (stored === null && newest === undefined)
     throw new RolloutRefused(
@@ -342,8 +343,8 @@ async function readRunningRollout(fleet: Fleet): Promise<StoredRollout> {
 async function requireOnEveryNode(fleet: Fleet, to: VersionRef): Promise<void> {
   let problems: readonly string[] = [];
   // A node reports a newly deployed folder with its next heartbeat.
-  const isEverywhere = await waitUntilTakenUp(async () => {
-    problems = listLackingNodes(await fleet.nodes(), to);
+  const isEverywhere = await waitUntilLoaded(async () => {
+    problems = listLackingNodes(await fleet.listNodes(), to);
     return problems.length === 0;
   });
   if (!isEverywhere) {
@@ -374,7 +375,7 @@ export async function writeRollout(
   next: Rollout,
   compared: string | null = null,
 ): Promise<FollowReport> {
-  if ((await fleet.nodes()).length === 0) throw new RolloutRefused(NO_NODE);
+  if ((await fleet.listNodes()).length === 0) throw new RolloutRefused(NO_NODE);
   if (!(await fleet.write(stored, next))) {
     throw new RolloutRefused(
       'somebody else changed the rollout at the same time; look at "rules status" and try again',
@@ -387,7 +388,7 @@ export async function writeRollout(
 async function awaitNodes(fleet: Fleet, rollout: Rollout): Promise<Omit<FollowReport, 'compared'>> {
   const deadline = performance.now() + FOLLOW_TIMEOUT_MS;
   for (;;) {
-    const nodes = await fleet.nodes();
+    const nodes = await fleet.listNodes();
     const lagging = nodes.filter(({ revision }) => revision < rollout.revision);
     if (lagging.length === 0 || performance.now() > deadline) {
       const following = nodes.filter((node) => !lagging.includes(node));
@@ -402,8 +403,8 @@ export function formatNodeName({ host, pid, nodeId }: Pick<NodeView, 'host' | 'p
 }
 
 function explainNotLoaded(version: RuleVersion, rules: LoadedRules): string {
-  const refused = rules.refused().find((folder) => folder.version === version);
+  const refused = rules.listRefused().find((folder) => folder.version === version);
   if (refused !== undefined) return `${version} has problems:\n${refused.problems.join('\n')}`;
-  const there = rules.all().map((ruleSet) => ruleSet.version);
+  const there = rules.listAll().map((ruleSet) => ruleSet.version);
   return `there is no rule set ${version}; there are: ${there.join(', ')}`;
 }

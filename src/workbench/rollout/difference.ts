@@ -18,8 +18,8 @@ export interface AnswerDifference {
   /**
    * Why the version answers very differently from the active one, one sentence for each reason. Empty if it does not.
    */
-  readonly much: readonly string[];
-  readonly compared: string;
+  readonly largeDifferences: readonly string[];
+  readonly comparison: string;
 }
 
 /** Reads a platform's newest decisions since a time (epoch ms). */
@@ -30,7 +30,7 @@ export type ReadRecentDecisions = (
 ) => Promise<readonly Decision[]>;
 
 /** The sources for comparing versions: the store with its access keys and trial counts, and the recent decisions. */
-export interface ComparedOn {
+export interface ComparisonSources {
   readonly store: Pick<Store, 'documents' | 'tallies'>;
   readonly decidedLately: ReadRecentDecisions;
 }
@@ -65,7 +65,7 @@ interface PlatformDifference {
  * results so far if the version is a shadow.
  */
 export async function compareWithActive(
-  on: ComparedOn,
+  on: ComparisonSources,
   rules: RuleSet,
   active: RuleSet | null,
   candidate: Candidate | null,
@@ -81,11 +81,11 @@ export async function compareWithActive(
   const shadow = await readShadowFigures(on.store.tallies, rules, candidate);
   if (shadow === null) much.push(...platforms.filter(isIncomparable).map(incomparableSentence));
   else if (shadow.otherwise > SHARE_MAX * shadow.compared) much.push(shadowSentence(shadow));
-  return { much, compared: comparedSentence(platforms, shadow) };
+  return { largeDifferences: much, comparison: comparedSentence(platforms, shadow) };
 }
 
 async function comparePlatforms(
-  { store, decidedLately }: ComparedOn,
+  { store, decidedLately }: ComparisonSources,
   rules: RuleSet,
   now: number,
 ): Promise<readonly PlatformDifference[]> {
@@ -110,7 +110,7 @@ async function comparePlatform(
   const payers = findLastOfEachPayer(decisions.filter(({ arm }) => arm === 'active'));
   const missing = new Set<string>();
   const redecide = prepareRedecision(rules);
-  const statuses = await searchThrottle.map(payers, async (some) =>
+  const statuses = await searchThrottle.mapInSteps(payers, async (some) =>
     some.map((decision) => {
       // A client who was held out of a rule at that decision is held out of it here, too.
       const again = redecide(decision, replayHoldouts(decision.holdout));

@@ -23,7 +23,7 @@ interface AskedGoal {
 }
 
 /** The goal is not possible. The message is the rest of a sentence that begins with the name of the member. */
-export class BadGoal extends NamedError {
+export class GoalError extends NamedError {
   readonly member: string;
 
   constructor(member: string, message: string) {
@@ -32,29 +32,29 @@ export class BadGoal extends NamedError {
   }
 }
 
-/** Parses a goal. Throws `BadGoal` if it is not possible. */
+/** Parses a goal. Throws `GoalError` if it is not possible. */
 export function parseGoal({ version, mode, percent, guard, also, judged }: AskedGoal): RolloutGoal {
   if (mode !== 'canary') {
     const stray = Object.entries({ percent, guard, also, ...judged }).find(
       ([, value]) => value !== undefined,
     );
-    if (stray !== undefined) throw new BadGoal(stray[0], 'goes only with a canary');
+    if (stray !== undefined) throw new GoalError(stray[0], 'goes only with a canary');
     return { mode };
   }
-  if (percent === undefined) throw new BadGoal('percent', 'is required for a canary');
+  if (percent === undefined) throw new GoalError('percent', 'is required for a canary');
   const others = also ?? [];
   if (others.length > OTHER_CANDIDATES_MAX)
-    throw new BadGoal(
+    throw new GoalError(
       'also',
       `names ${others.length} candidates; at most ${OTHER_CANDIDATES_MAX} are allowed`,
     );
   const shares = [{ version, percent }, ...others];
   const noDraw = findSharesFault(shares);
-  if (noDraw !== null) throw new BadGoal('also', noDraw);
+  if (noDraw !== null) throw new GoalError('also', noDraw);
   const objective = encodeObjective(judged);
   const canary = { mode, percent, also: others, ...(objective === null ? {} : { objective }) } as const;
   if (guard === undefined) return { ...canary, guardPoints: null };
   const refusal = explainImpossibleGuard(sumPercent(shares));
-  if (refusal !== null) throw new BadGoal('guard', refusal);
+  if (refusal !== null) throw new GoalError('guard', refusal);
   return { ...canary, guardPoints: guard };
 }

@@ -1,6 +1,6 @@
 import type { Fleet, NodeView } from '#checkout/rollout/fleet.ts';
-import type { Rollout, RolloutChange } from '#checkout/rollout/rollout.ts';
-import { repairRollout, rewriteRollout } from './advance.ts';
+import type { Rollout, RolloutChangeOrigin } from '#checkout/rollout/rollout.ts';
+import { createRepairedRollout, createRolloutAbove } from './advance.ts';
 import { type FollowReport, RolloutRefused, writeRollout } from './change-rollout.ts';
 
 /**
@@ -11,9 +11,9 @@ import { type FollowReport, RolloutRefused, writeRollout } from './change-rollou
 export async function restoreRollout(
   fleet: Fleet,
   remembered: Rollout | null,
-  change: RolloutChange,
+  change: RolloutChangeOrigin,
 ): Promise<FollowReport> {
-  const newest = findNewest(await fleet.nodes());
+  const newest = findNewest(await fleet.listNodes());
   const stored = await fleet.read();
   const held = stored?.rollout ?? null;
   const followed = newest?.revision ?? 0;
@@ -23,8 +23,9 @@ export async function restoreRollout(
       `the store holds revision ${held.revision} of the rollout, and no node or DATA_DIR has a newer one: there is nothing to write back`,
     );
   const above = Math.max(held?.revision ?? 0, followed);
-  if (known !== null) return writeRollout(fleet, stored, rewriteRollout(known, above, change));
-  if (newest !== null) return writeRollout(fleet, stored, repairRollout(above, newest.active, change));
+  if (known !== null) return writeRollout(fleet, stored, createRolloutAbove(known, above, change));
+  if (newest !== null)
+    return writeRollout(fleet, stored, createRepairedRollout(above, newest.active, change));
   throw new RolloutRefused(
     'DATA_DIR holds no rollout, and no node is running on this store; start a node, or run this with the DATA_DIR of one',
   );
@@ -44,16 +45,16 @@ function isBehind(held: Rollout, known: Rollout | null, followed: number): boole
 export async function acceptRollout(
   fleet: Fleet,
   remembered: Rollout | null,
-  change: RolloutChange,
+  change: RolloutChangeOrigin,
 ): Promise<Rollout | null> {
-  const newest = findNewest(await fleet.nodes());
+  const newest = findNewest(await fleet.listNodes());
   const stored = await fleet.read();
   const rollout = stored === null ? remembered : stored.rollout;
   if (rollout === null) return null;
   const above = Math.max(remembered?.revision ?? 0, newest?.revision ?? 0);
   const isFollowed = stored !== null && rollout.revision >= above;
   if (isFollowed) return rollout;
-  const next = rewriteRollout(rollout, above, change);
+  const next = createRolloutAbove(rollout, above, change);
   if (await fleet.write(stored, next)) return next;
   throw new RolloutRefused('somebody else changed the rollout at the same time; accept the store again');
 }

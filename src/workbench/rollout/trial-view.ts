@@ -1,6 +1,20 @@
 import { Type } from '#base/json-schema.ts';
-import { choice, count, epochMs, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
-import { findCandidateBreach, GUARDED_SHARES, listCandidateGains } from '#checkout/rollout/guard.ts';
+import {
+  choice,
+  count,
+  epochMs,
+  list,
+  named,
+  nullable,
+  plainText,
+  shape,
+  type ValueOf,
+} from '#base/shapes.ts';
+import {
+  findCandidateGuardBreach,
+  GUARDED_SHARES,
+  listCandidateImprovements,
+} from '#checkout/rollout/guard.ts';
 import type { Candidate, Rollout } from '#checkout/rollout/rollout.ts';
 import {
   type ArmCounts,
@@ -10,9 +24,9 @@ import {
   type TrialCounts,
 } from '#checkout/rollout/trial-counts.ts';
 import type { Decision } from '#decision/decision.ts';
-import { computeResultTime, parseObjective } from '#decision/objective.ts';
+import { computeResultReadyTime, parseObjective } from '#decision/objective.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
+import { type RuleVersion, ruleVersionSchema } from '#decision/rules/rule-set.ts';
 import { estimateShare } from '#history/statistics/intervals.ts';
 
 const interval = nullable(
@@ -35,13 +49,13 @@ const ClientShareSchema = shape('A share of the clients of both versions', {
   candidate: interval,
 });
 
-type ClientShare = Shape<typeof ClientShareSchema>;
+type ClientShare = ValueOf<typeof ClientShareSchema>;
 
 export const TrialSchema = named(
   'TrialCounts',
   shape('What was seen of the trial of a candidate', {
-    version: Type.Unsafe<RuleVersion>(ruleVersion),
-    trial: word('Name of the trial'),
+    version: Type.Unsafe<RuleVersion>(ruleVersionSchema),
+    trial: plainText('Name of the trial'),
     arms: shape('By version', { active: ArmCountsSchema, candidate: ArmCountsSchema }),
     earliest: nullable(
       epochMs(
@@ -50,7 +64,7 @@ export const TrialSchema = named(
     ),
     shares: list(ClientShareSchema, 'Of a canary'),
     breach: nullable(
-      word(
+      plainText(
         'Why the guard rolls the canary back, by the clients of all platforms; null while it does not, and for a key of one platform',
       ),
     ),
@@ -63,7 +77,7 @@ export const TrialSchema = named(
       different: count('Of these, answered otherwise'),
       differences: list(
         shape('A kind of difference', {
-          change: word('Like "WAIT/attempt-unpaid -> BLOCK/bot-blocked"'),
+          change: plainText('Like "WAIT/attempt-unpaid -> BLOCK/bot-blocked"'),
           count: count('How often'),
           sampleOrders: list(Type.String(), 'Some orderRefs to look at'),
         }),
@@ -74,7 +88,7 @@ export const TrialSchema = named(
   }),
 );
 
-export type TrialView = Shape<typeof TrialSchema>;
+export type TrialView = ValueOf<typeof TrialSchema>;
 
 /**
  * Returns what all nodes counted in a candidate's trial. If `platform` is null, the counts are for all platforms.
@@ -102,8 +116,8 @@ export async function toTrialView(
     arms,
     earliest: findEarliest(candidate),
     shares: candidate.mode === 'canary' ? estimateShares(arms.active, arms.candidate) : [],
-    breach: platform === null ? findCandidateBreach(rollout, candidate, arms) : null,
-    gains: platform === null ? listCandidateGains(rollout, candidate, arms) : [],
+    breach: platform === null ? findCandidateGuardBreach(rollout, candidate, arms) : null,
+    gains: platform === null ? listCandidateImprovements(rollout, candidate, arms) : [],
     shadow: { ...shadow, differences },
     candidateErrors,
   };
@@ -115,7 +129,7 @@ export async function toTrialView(
  */
 function findEarliest({ mode, stageSince, objective }: Candidate): number | null {
   const judged = parseObjective(objective ?? null);
-  return mode === 'canary' && judged !== null ? computeResultTime(stageSince, judged) : null;
+  return mode === 'canary' && judged !== null ? computeResultReadyTime(stageSince, judged) : null;
 }
 
 function estimateShares(active: ArmCounts, candidate: ArmCounts): readonly ClientShare[] {

@@ -9,7 +9,7 @@ const LOOK_MS = 50;
  * Waits until `holds` says that nodes have loaded a change in RULES_DIR. Returns false if they have not loaded it
  * within three seconds.
  */
-export async function waitUntilTakenUp(holds: () => boolean | Promise<boolean>): Promise<boolean> {
+export async function waitUntilLoaded(holds: () => boolean | Promise<boolean>): Promise<boolean> {
   const deadline = performance.now() + TAKEN_UP_WITHIN_MS;
   for (;;) {
     if (await holds()) return true;

@@ -29,7 +29,7 @@ export class ConnectionErrors {
   #outage: Outage | null = null;
 
   /** Notes an error. Returns the log line about the outage, or null if no line is due. */
-  failed(nowMs: number): ConnectionNews | null {
+  noteError(nowMs: number): ConnectionNews | null {
     if (this.#outage === null) {
       this.#outage = { sinceMs: nowMs, lastErrorMs: nowMs, errors: 1, toldMs: nowMs };
       return createNews(this.#outage, 'the connection to the store is lost; trying again');
@@ -45,7 +45,7 @@ export class ConnectionErrors {
    * Returns the log line which says that the outage is over, once after each outage. It has to be called from time to
    * time.
    */
-  recovered(nowMs: number): ConnectionNews | null {
+  findRecovery(nowMs: number): ConnectionNews | null {
     const outage = this.#outage;
     if (outage === null || nowMs - outage.lastErrorMs < QUIET_MS) return null;
     this.#outage = null;

@@ -4,7 +4,7 @@ import type { StoreHealth } from '#state/store-health.ts';
  * Tells whether this node should get requests. It should if it reaches at least one server of the store, and no
  * server is out of reach for this node alone.
  */
-export function isServing(health: StoreHealth): boolean {
+export function isFitToServe(health: StoreHealth): boolean {
   return health.some(({ failure }) => failure === null) && !health.some(({ onlyHere = false }) => onlyHere);
 }
 
@@ -46,14 +46,14 @@ export class StoreWatch {
     this.#store = store;
     this.#onNews = onNews;
     this.#timers = [
-      setInterval(() => this.health(), CHECK_INTERVAL_MS).unref(),
+      setInterval(() => this.checkHealth(), CHECK_INTERVAL_MS).unref(),
       setInterval(() => this.#mindRefusal(), REFUSAL_LOOK_MS).unref(),
     ];
-    void this.health();
+    void this.checkHealth();
   }
 
   /** Checks the store now. Anybody may ask for this without a key, so all who ask at the same time share one check. */
-  health(): Promise<StoreHealth> {
+  checkHealth(): Promise<StoreHealth> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
     });
@@ -61,7 +61,7 @@ export class StoreWatch {
   }
 
   /** The result of the last check. Reading it does not ask the store. */
-  get known(): StoreHealth {
+  get lastHealth(): StoreHealth {
     return this.#known;
   }
 
@@ -73,7 +73,7 @@ export class StoreWatch {
     const refusal = this.#store.refusal();
     if (refusal === this.#refusal) return;
     this.#refusal = refusal;
-    void this.health();
+    void this.checkHealth();
   }
 
   async #look(): Promise<StoreHealth> {

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { BackgroundWork } from '#base/work/background-work.ts';
-import { limitRunning } from '#base/work/fair-queue.ts';
+import { createConcurrencyLimits } from '#base/work/fair-queue.ts';
 import { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import { readRequiredSalt } from '#history/archive/archived-salt.ts';
 import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
-import { betweenSql } from '#history/evidence/source/evidence.ts';
-import { addVerifications, NOTHING_VERIFIED, type Verification } from './verify-segment.ts';
+import { listSpanConditions } from '#history/evidence/source/evidence.ts';
+import { addVerifications, NOTHING_VERIFIED, type VerificationTotals } from './verify-segment.ts';
 import type { VerifyJobs } from './verify-thread.ts';
 
 interface VerifyAsk {
@@ -33,7 +33,7 @@ const THREAD = new URL('./verify-thread.ts', import.meta.url);
 const THREAD_MIB_MAX = 2048;
 
 /** Decides all archived decisions again from their facts and rule sets. Segments are verified in parallel. */
-export function verifyArchive(ask: VerifyAsk): Promise<Verification> {
+export function verifyArchive(ask: VerifyAsk): Promise<VerificationTotals> {
   const open = createSnapshotOpener(ask.segmentsDir ?? ask.archiveDir);
   return withFiles(open, isDecided, async ({ folder, leftOut }) => {
     const sum = await verifySegments(folder, ask);
@@ -55,13 +55,13 @@ function isInSpan(span: Pick<VerifyAsk, 'from' | 'to'>, from: number, to: number
 async function verifySegments(
   frozen: string,
   { from, to, threads, onProgress, archiveDir, rulesDir, signalSecrets }: VerifyAsk,
-): Promise<Verification> {
+): Promise<VerificationTotals> {
   const archive = new Archive(frozen);
-  const segments = archive.segments(archive.read(), { table: 'decisions', from, to });
+  const segments = archive.listSegments(archive.read(), { table: 'decisions', from, to });
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
   if (segments.length === 0) return NOTHING_VERIFIED;
-  const where = betweenSql('decided_at', from, to).join(' AND ');
-  const turns = limitRunning(Math.max(1, threads));
+  const where = listSpanConditions('decided_at', from, to).join(' AND ');
+  const turns = createConcurrencyLimits(Math.max(1, threads));
   const elsewhere = new BackgroundWork<VerifyJobs>(THREAD, {
     where: 'thread',
     memoryMiB: THREAD_MIB_MAX,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Decision } from '#decision/decision.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import type { ClientKeys } from '#decision/payer/client-key.ts';
-import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
+import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
@@ -11,7 +11,7 @@ import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
 import { toDecision } from '#history/archive/tables.ts';
 import { addSums } from '#history/statistics/sums.ts';
 import { loadRuleSet } from '#state/rule-folders/rule-folder.ts';
-import { rederiveDecision } from '#workbench/authoring/explain/explain.ts';
+import { findRerunDifferences } from '#workbench/authoring/explain/explain.ts';
 
 /** Decides every decision of a segment again from its recorded facts. */
 export async function verifySegment(
@@ -19,12 +19,12 @@ export async function verifySegment(
   archive: Archive,
   segment: Segment,
   where: string,
-  rulesOf: FindRules,
+  rulesOf: FindRuleSet,
   clientKeys: ClientKeys,
-): Promise<Verification> {
+): Promise<VerificationTotals> {
   let sum = NOTHING_VERIFIED;
   try {
-    for await (const rows of duck.stream(`SELECT * FROM ${archive.source([segment])} WHERE ${where}`))
+    for await (const rows of duck.stream(`SELECT * FROM ${archive.createRowsSql([segment])} WHERE ${where}`))
       sum = rows.map((row) => verifyRow(row, rulesOf, clientKeys)).reduce(addVerifications, sum);
     return sum;
   } catch {
@@ -32,32 +32,35 @@ export async function verifySegment(
   }
 }
 
-export type FindRules = (decision: Pick<Decision, 'ruleVersion' | 'digest'>) => RuleSet | null;
+export type FindRuleSet = (decision: Pick<Decision, 'ruleVersion' | 'digest'>) => RuleSet | null;
 
 /**
  * Creates a function that finds a rule set by version and digest. It looks in the archive first, and then in
  * RULES_DIR.
  */
-export function createKeptRules(archiveDir: string, rulesDir: string, hmacs: AttributeHmacs): FindRules {
+export function createRuleSetFinder(
+  archiveDir: string,
+  rulesDir: string,
+  hmacs: AttributeHmacs,
+): FindRuleSet {
   const shelf = new ArchivedRuleSets(archiveDir, null, hmacs);
   const known = new Map<string, RuleSet | null>();
-  const find: FindRules = ({ ruleVersion, digest }) => {
+  const find: FindRuleSet = ({ ruleVersion, digest }) => {
     const here = loadRuleSet(join(rulesDir, ruleVersion));
-    const fromFolder =
-      here.ok && here.ruleSet.digest === digest ? rehashConstants(here.ruleSet, hmacs) : null;
+    const fromFolder = here.ok && here.ruleSet.digest === digest ? rehashRuleSet(here.ruleSet, hmacs) : null;
     return shelf.get(ruleVersion, digest) ?? fromFolder;
   };
   return (asked) => known.getOrInsertComputed(asked.digest, () => find(asked));
 }
 
-function verifyRow(row: DuckRow, rulesOf: FindRules, clientKeys: ClientKeys): Verification {
+function verifyRow(row: DuckRow, rulesOf: FindRuleSet, clientKeys: ClientKeys): VerificationTotals {
   const checked = { ...NOTHING_VERIFIED, checked: 1 };
   const decision = readDecision(row, clientKeys);
   if (decision === null) return { ...checked, damagedRows: 1 };
   const rules = rulesOf(decision);
   if (rules === null)
     return { ...checked, withoutRules: { [`${decision.ruleVersion} ${decision.digest.slice(0, 12)}`]: 1 } };
-  const differences = rederiveDecision(rules, decision);
+  const differences = findRerunDifferences(rules, decision);
   if (differences === null) return { ...checked, withoutSecret: 1 };
   const members = differences.map(({ member }) => member);
   if (members.length === 0) return { ...checked, reproduced: 1 };
@@ -73,7 +76,7 @@ function readDecision(row: DuckRow, clientKeys: ClientKeys): Decision | null {
   }
 }
 
-export interface Verification {
+export interface VerificationTotals {
   readonly checked: number;
   readonly reproduced: number;
   readonly notReproduced: number;
@@ -93,7 +96,7 @@ export interface Verification {
 
 const MISMATCHES_MAX = 20;
 
-export const NOTHING_VERIFIED: Verification = {
+export const NOTHING_VERIFIED: VerificationTotals = {
   checked: 0,
   reproduced: 0,
   notReproduced: 0,
@@ -104,7 +107,7 @@ export const NOTHING_VERIFIED: Verification = {
   unreadable: [],
 };
 
-export function addVerifications(a: Verification, b: Verification): Verification {
+export function addVerifications(a: VerificationTotals, b: VerificationTotals): VerificationTotals {
   return {
     checked: a.checked + b.checked,
     reproduced: a.reproduced + b.reproduced,

@@ -5,7 +5,7 @@ import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import { QueryEngine } from '#history/archive/query-engine.ts';
-import { createKeptRules, type FindRules, verifySegment } from './verify-segment.ts';
+import { createRuleSetFinder, type FindRuleSet, verifySegment } from './verify-segment.ts';
 
 interface VerifyTask {
   readonly archiveDir: string;
@@ -21,11 +21,11 @@ interface VerifyTask {
 }
 
 /** Finds rule sets. It is created for the first segment and kept for the others. */
-let rulesOf: FindRules | null = null;
+let rulesOf: FindRuleSet | null = null;
 
 const jobs = {
   verify: async ({ archiveDir, rulesDir, signalSecrets, frozen, where, segment, salt }: VerifyTask) => {
-    rulesOf ??= createKeptRules(archiveDir, rulesDir, createAttributeHmacs(signalSecrets));
+    rulesOf ??= createRuleSetFinder(archiveDir, rulesDir, createAttributeHmacs(signalSecrets));
     const temporaryFolder = join(frozen, 'staging', 'spill');
     const duck = await QueryEngine.open({ threads: 1, memoryMiB: 512, temporaryFolder });
     try {

@@ -1,7 +1,7 @@
 import { constants, getPriority } from 'node:os';
 import { expect } from 'chai';
 import { BackgroundWork, LimitExceeded, type WorkSettings } from '#base/work/background-work.ts';
-import { limitRunning } from '#base/work/fair-queue.ts';
+import { createConcurrencyLimits } from '#base/work/fair-queue.ts';
 import { findIdlePriorityCommand } from '#base/work/runner.ts';
 import type { SampleWorks } from './sample-jobs.ts';
 
@@ -99,7 +99,7 @@ describe('background work', () => {
       });
 
       it('runs several jobs at once where that is allowed', async () => {
-        const elsewhere = start({ ...PLACE, turns: limitRunning(2) });
+        const elsewhere = start({ ...PLACE, turns: createConcurrencyLimits(2) });
         const both = await Promise.all([whoWorks(elsewhere), whoWorks(elsewhere)]);
         expect(new Set(both).size).to.equal(2);
       });

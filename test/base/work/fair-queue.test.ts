@@ -2,7 +2,7 @@ import { setImmediate as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { FairQueue, type FairQueueLimits, QueueFull } from '#base/work/fair-queue.ts';
-import { Standstill } from '#base/work/loop-watcher.js';
+import { StandstillMeter } from '#base/work/loop-watcher.js';
 
 /** Jobs that end when the test says so, and the order in which they began. */
 function works(limits: FairQueueLimits) {
@@ -152,8 +152,8 @@ describe('turns', () => {
 
 describe('how long the event loop has stood still', () => {
   const stood = (looks: readonly (readonly [beats: number, nowMs: number])[]) => {
-    const standstill = new Standstill(0);
-    return looks.map(([beats, nowMs]) => standstill.stoodMs(beats, nowMs));
+    const standstill = new StandstillMeter(0);
+    return looks.map(([beats, nowMs]) => standstill.measureMs(beats, nowMs));
   };
 
   it('is counted from look to look while it does not beat, and from zero after a beat', () => {

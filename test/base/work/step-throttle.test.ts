@@ -56,7 +56,7 @@ describe('paced steps', () => {
       return 'found';
     };
     const other = steps.run(async () => 'of somebody else');
-    expect(await steps.whileWanted(() => isWanted, search, 'nothing')).to.equal('nothing');
+    expect(await steps.runWhileWanted(() => isWanted, search, 'nothing')).to.equal('nothing');
     expect(told).to.deep.equal(['first', 'second']);
     expect(await other).to.equal('of somebody else');
   });
@@ -64,14 +64,14 @@ describe('paced steps', () => {
   it('throw the error of work that is still waited for', async () => {
     const steps = new StepThrottle();
     const failing = () => steps.run(() => Promise.reject(new Error('the store is away')));
-    const seen = await steps.whileWanted(() => true, failing, 'nothing').catch(String);
+    const seen = await steps.runWhileWanted(() => true, failing, 'nothing').catch(String);
     expect(seen).to.equal('Error: the store is away');
   });
 
   it('map many items a few at a time, in order', async () => {
     const sizes: number[] = [];
     const from = Array.from({ length: 2 * STEP_ITEMS_MAX + 1 }, (_, index) => index);
-    const made = await new StepThrottle().map(from, async (some) => {
+    const made = await new StepThrottle().mapInSteps(from, async (some) => {
       sizes.push(some.length);
       return some.map((index) => index * 10);
     });
@@ -83,7 +83,7 @@ describe('paced steps', () => {
     const steps = new StepThrottle();
     const { promise, resolve } = Promise.withResolvers<void>();
     const long = steps.run(() => promise);
-    expect(await steps.map([1, 2], async (some) => some)).to.deep.equal([1, 2]);
+    expect(await steps.mapInSteps([1, 2], async (some) => some)).to.deep.equal([1, 2]);
     resolve();
     await long;
   });

@@ -68,9 +68,9 @@ describeOnStores('access keys', (store) => {
   });
 
   it('are kept by the same limits, whoever made their records', async () => {
-    const { record } = keys.make(shop, ['score'], DAY_MS);
+    const { record } = keys.createKey(shop, ['score'], DAY_MS);
     for (const expiresAt of [null, '2081-01-01T00:00:00.000Z'])
-      expect(await keys.keep({ ...record, expiresAt }).catch((error: unknown) => error)).to.be.instanceOf(
+      expect(await keys.storeKey({ ...record, expiresAt }).catch((error: unknown) => error)).to.be.instanceOf(
         KeyRefused,
       );
     expect(await keys.find(record.id)).to.equal(null);
@@ -190,7 +190,7 @@ describeOnStores('access keys', (store) => {
       set: (collection, name, value, ttlMs) => documents.set(collection, name, value, ttlMs),
       delete: (collection, name) => documents.delete(collection, name),
       list: (collection) => documents.list(collection),
-      recentVersion: (collection) => (isAway ? null : documents.recentVersion(collection)),
+      findRecentVersion: (collection) => (isAway ? null : documents.findRecentVersion(collection)),
     };
     const node = new AccessKeys(sometimes, clock.now, monotonicMs);
     const { key, record } = await keys.issue(shop, ['score'], KEY_LIFETIME_MS);
@@ -217,7 +217,7 @@ describeOnStores('access keys', (store) => {
         reads++;
         return documents.get(collection, name);
       },
-      recentVersion: () => ({ version, asOfMs: monotonicMs() }),
+      findRecentVersion: () => ({ version, asOfMs: monotonicMs() }),
     };
     const node = new AccessKeys(followed, clock.now, monotonicMs);
     const issued = await Promise.all(
@@ -237,7 +237,7 @@ describeOnStores('access keys', (store) => {
 
   it('are refused within a second also when the nodes could not be notified', async () => {
     const { documents } = store();
-    const node = new AccessKeys({ ...documents, recentVersion: () => null }, clock.now, monotonicMs);
+    const node = new AccessKeys({ ...documents, findRecentVersion: () => null }, clock.now, monotonicMs);
     const { key, record } = await keys.issue(shop, ['score'], KEY_LIFETIME_MS);
     expect(await node.authenticate(key)).not.to.equal(null);
     await keys.revoke(record.id);
@@ -323,8 +323,8 @@ describeOnStores('an access key that the store has lost', (store) => {
     expect(await tried(key)).to.equal(refused(record.id));
     expect(await keys.authenticate(key).catch(String)).to.equal(refused(record.id));
     expect(await tried(key)).to.equal(refused(record.id));
-    expect(await keys.live(record.id).catch(String)).to.equal(refused(record.id));
-    expect([lost, keys.lost()]).to.deep.equal([[record.id], [{ id: record.id, platform: 'shop' }]]);
+    expect(await keys.findLive(record.id).catch(String)).to.equal(refused(record.id));
+    expect([lost, keys.listLost()]).to.deep.equal([[record.id], [{ id: record.id, platform: 'shop' }]]);
   });
 
   it('is known also when this process only listed it', async () => {
@@ -343,9 +343,9 @@ describeOnStores('an access key that the store has lost', (store) => {
     await keys.authenticate(key);
     await forget(record.id);
     await tried(key);
-    await keys.keep(record);
+    await keys.storeKey(record);
     expect(await tried(key)).to.deep.include({ id: record.id });
-    expect(keys.lost()).to.deep.equal([]);
+    expect(keys.listLost()).to.deep.equal([]);
   });
 
   it('keeps every other text of a key unknown', async () => {
@@ -370,7 +370,7 @@ describeOnStores('an access key that the store has lost', (store) => {
 
   it('is unknown once somebody has accepted the store as it is', async () => {
     const { documents, registers } = store();
-    await until('the versions are known', async () => documents.recentVersion('accepted') !== null);
+    await until('the versions are known', async () => documents.findRecentVersion('accepted') !== null);
     const { key, record } = await keys.issue(shop, ['score'], KEY_LIFETIME_MS);
     await keys.authenticate(key);
     await forget(record.id);
@@ -378,7 +378,7 @@ describeOnStores('an access key that the store has lost', (store) => {
     const before = await registers.read(STORE_ACCEPTED_REGISTER);
     await registers.compareAndSet(STORE_ACCEPTED_REGISTER, before, crypto.randomUUID());
     await until('the acceptance is known', async () => (await tried(key)) === null);
-    expect(keys.lost()).to.deep.equal([]);
+    expect(keys.listLost()).to.deep.equal([]);
   });
 
   it('is not shown any more when nobody has tried it for ten minutes', async () => {
@@ -387,6 +387,6 @@ describeOnStores('an access key that the store has lost', (store) => {
     await forget(record.id);
     await tried(key);
     laterMs += 10 * 60_000 + 1;
-    expect(keys.lost()).to.deep.equal([]);
+    expect(keys.listLost()).to.deep.equal([]);
   });
 });

@@ -5,7 +5,7 @@ import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
+import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
 import type { RolloutGoal } from '#workbench/rollout/advance.ts';
@@ -156,7 +156,7 @@ function describeFleet(open: () => Promise<Store>): void {
     ]);
     const restarted = await fleet.start(rulesDir);
     expect(restarted.active.version).to.equal('p2.v11');
-    expect(restarted.rules.refused()).to.deep.equal([
+    expect(restarted.rules.listRefused()).to.deep.equal([
       {
         version: 'p2.v99',
         problems: ['p2.v99/cases:1:1  it cannot be read: its links lead in a circle (ELOOP)'],
@@ -183,11 +183,11 @@ function describeFleet(open: () => Promise<Store>): void {
     if (draw === undefined) throw new Error('nothing was drawn');
     const decision = { ...decisionFor(client, 1, 'order-1'), draw };
     const seen = { decision, shadowed: undefined, stageBefore: null };
-    for (const node of fleet.nodes) node.observe(seen, true);
+    for (const node of fleet.nodes) node.countVerdict(seen, true);
     for (const node of fleet.nodes) await node.stop();
     const restarted = await fleet.start(rulesDir);
-    restarted.observe(seen, true);
-    await restarted.look();
+    restarted.countVerdict(seen, true);
+    await restarted.syncWithFleet();
     expect((await fleet.status()).trials[0]?.arms.active).to.deep.include({ verdicts: 3 });
   });
 
@@ -209,7 +209,7 @@ function describeFleet(open: () => Promise<Store>): void {
       if (draw === undefined) throw new Error('nothing was drawn');
       const verdict = rules.version === 'p2.v12' ? 'BLOCK' : 'GET_NEW';
       const decision = { ...decisionFor(client, 1, 'order'), draw, arm, verdict } as const;
-      node.observe({ decision, shadowed: undefined, stageBefore: null }, true);
+      node.countVerdict({ decision, shadowed: undefined, stageBefore: null }, true);
       return draw.version;
     }
 
@@ -237,16 +237,16 @@ function describeFleet(open: () => Promise<Store>): void {
       const [first, second] = fleet.nodes;
       if (first === undefined || second === undefined) throw new Error('there are no two nodes');
       for (let round = 0; round < 100; round++) for (const node of fleet.nodes) ask(node);
-      await second.look();
+      await second.syncWithFleet();
       const [before] = await clientsOf();
-      await first.look();
+      await first.syncWithFleet();
       const { rollout, trials } = await fleet.status();
       expect(rollout?.candidates.map(({ version }) => version)).to.deep.equal(['p2.v11']);
       expect(rollout?.history.at(-1)).to.include({ action: 'guard', from: 'p2.v12' });
       const { history } = (await fleet.status(toPlatformName('shop'))).rollout ?? { history: [] };
       expect(history.at(-1)?.reason).to.equal('By the clients of all platforms.');
       expect(trials[0]?.arms.candidate.clients.seen).to.be.at.least(Number(before?.[2]));
-      await second.look();
+      await second.syncWithFleet();
       const drawn = Array.from({ length: 50 }, () => ask(second));
       expect(new Set(drawn)).to.include('p2.v12');
       const taken = newClient();
@@ -308,13 +308,13 @@ function describeFleet(open: () => Promise<Store>): void {
     const rulesDir = await twoNodes({ draft: false });
     await fleet.rollOut(rulesDir, 'p2.v11', ACTIVE);
     await fleet.rollBack();
-    expect((await LoadedRules.read(rulesDir, createDirectReader(rulesDir))).deciding(null).version).to.equal(
-      'p2.v10',
-    );
+    expect(
+      (await LoadedRules.read(rulesDir, createDirectRuleReader(rulesDir))).requireReleased(null).version,
+    ).to.equal('p2.v10');
     await fleet.rollOut(rulesDir, 'p2.v11', ACTIVE);
-    expect((await LoadedRules.read(rulesDir, createDirectReader(rulesDir))).deciding(null).version).to.equal(
-      'p2.v11',
-    );
+    expect(
+      (await LoadedRules.read(rulesDir, createDirectRuleReader(rulesDir))).requireReleased(null).version,
+    ).to.equal('p2.v11');
   });
 
   it('notes every change with who, before, after and reason', async () => {
@@ -384,14 +384,14 @@ describe('a fleet on SQLite', () => {
       store,
       attributeHmacs: NO_ATTRIBUTE_HMACS,
       rulesDir,
-      reader: createDirectReader(rulesDir),
+      reader: createDirectRuleReader(rulesDir),
       dataDir: temporaryDirectory(),
       firstVersion: FIRST_VERSION,
       clock: Date.now,
       onTrouble: (message) => troubles.push(message),
     });
     await store.close();
-    for (let count = 0; count < 3; count++) await node.look();
+    for (let count = 0; count < 3; count++) await node.syncWithFleet();
     await node.stop();
     expect(troubles).to.deep.equal(['the rollout could not be read']);
   });

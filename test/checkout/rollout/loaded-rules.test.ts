@@ -4,17 +4,17 @@ import { expect } from 'chai';
 import { LoadedRules, mergeSharingQuestions, NoUsableRuleSet } from '#checkout/rollout/loaded-rules.ts';
 import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
-import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
+import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { addVersion, edit, LONGER_FIRST_WAIT, release, rulesDirectory, versionOf } from './rule-folders.ts';
 
-const versions = (rules: LoadedRules) => rules.all().map(({ version }) => version);
+const versions = (rules: LoadedRules) => rules.listAll().map(({ version }) => version);
 
 describe('the rule sets of a node', () => {
   it('include a new version folder without a restart', async () => {
     const directory = rulesDirectory();
-    const rules = await LoadedRules.read(directory, createDirectReader(directory));
+    const rules = await LoadedRules.read(directory, createDirectRuleReader(directory));
     expect(versions(rules)).to.deep.equal(['p2.v10']);
     addVersion(directory, 'p2.v11', [LONGER_FIRST_WAIT]);
     expect(await rules.refresh()).to.deep.equal(['p2.v11']);
@@ -24,23 +24,23 @@ describe('the rule sets of a node', () => {
   it('are loaded one by one on request, while the others are only known', async () => {
     const directory = rulesDirectory();
     addVersion(directory, 'p2.v11', [LONGER_FIRST_WAIT]);
-    const rules = new LoadedRules(directory, createDirectReader(directory), NO_ATTRIBUTE_HMACS);
+    const rules = new LoadedRules(directory, createDirectRuleReader(directory), NO_ATTRIBUTE_HMACS);
     await rules.load(versionOf('p2.v11'));
     expect(versions(rules)).to.deep.equal(['p2.v11']);
-    expect(rules.versions()).to.deep.equal(['p2.v10', 'p2.v11']);
+    expect(rules.listVersions()).to.deep.equal(['p2.v10', 'p2.v11']);
     expect(await rules.refresh()).to.deep.equal(['p2.v10']);
     expect(versions(rules)).to.deep.equal(['p2.v10', 'p2.v11']);
   });
 
   it('are not read again while no file changes', async () => {
     const directory = rulesDirectory();
-    const rules = await LoadedRules.read(directory, createDirectReader(directory));
+    const rules = await LoadedRules.read(directory, createDirectRuleReader(directory));
     expect(await rules.refresh()).to.deep.equal([]);
   });
 
   it('refuse a bad version with its problems and keep the others', async () => {
     const directory = rulesDirectory();
-    const rules = await LoadedRules.read(directory, createDirectReader(directory));
+    const rules = await LoadedRules.read(directory, createDirectRuleReader(directory));
     addVersion(
       directory,
       'p2.v11',
@@ -49,7 +49,7 @@ describe('the rule sets of a node', () => {
     );
     await rules.refresh();
     expect(versions(rules)).to.deep.equal(['p2.v10']);
-    expect(rules.refused()).to.deep.equal([
+    expect(rules.listRefused()).to.deep.equal([
       {
         version: 'p2.v11',
         problems: ['p2.v11/verdicts.yaml:43:19  unknown fact "attemptOpn"; did you mean "attemptOpen"?'],
@@ -60,42 +60,42 @@ describe('the rule sets of a node', () => {
   it('accept a version once it is corrected', async () => {
     const directory = rulesDirectory();
     addVersion(directory, 'p2.v11', [{ file: 'ladder.yaml', from: '[30s', to: '[30x' }], { draft: true });
-    const rules = await LoadedRules.read(directory, createDirectReader(directory));
-    expect(rules.refused()).to.have.length(1);
+    const rules = await LoadedRules.read(directory, createDirectRuleReader(directory));
+    expect(rules.listRefused()).to.have.length(1);
     edit(join(directory, 'p2.v11'), 'ladder.yaml', '[30x', '[30s');
     await rules.refresh();
-    expect(rules.refused()).to.deep.equal([]);
-    expect(rules.get('p2.v11')?.released).to.equal(false);
+    expect(rules.listRefused()).to.deep.equal([]);
+    expect(rules.findByVersion('p2.v11')?.released).to.equal(false);
   });
 
   it('refuse a released version that was changed, and keep the loaded one', async () => {
     const directory = rulesDirectory();
-    const rules = await LoadedRules.read(directory, createDirectReader(directory));
-    const digest = rules.get('p2.v10')?.digest ?? '';
+    const rules = await LoadedRules.read(directory, createDirectRuleReader(directory));
+    const digest = rules.findByVersion('p2.v10')?.digest ?? '';
     edit(join(directory, 'p2.v10'), 'ladder.yaml', '[30s', '[31s');
     await rules.refresh();
-    expect(rules.get('p2.v10')).to.equal(null);
-    expect(rules.refused()[0]?.problems).to.deep.equal([
+    expect(rules.findByVersion('p2.v10')).to.equal(null);
+    expect(rules.listRefused()[0]?.problems).to.deep.equal([
       'p2.v10/ladder.yaml:1:1  the file was changed after the release; p2.v10 is released and never changes; restore it, or start a new version: rules new <version> --from p2.v10',
     ]);
-    expect(rules.withDigest(digest)?.version).to.equal('p2.v10');
+    expect(rules.findByDigest(digest)?.version).to.equal('p2.v10');
   });
 
   it('forget a removed folder, but not its digest', async () => {
     const directory = rulesDirectory();
     addVersion(directory, 'p2.v11', []);
-    const rules = await LoadedRules.read(directory, createDirectReader(directory));
-    const digest = rules.get('p2.v11')?.digest ?? '';
+    const rules = await LoadedRules.read(directory, createDirectRuleReader(directory));
+    const digest = rules.findByVersion('p2.v11')?.digest ?? '';
     rmSync(join(directory, 'p2.v11'), { recursive: true });
     await rules.refresh();
-    expect(rules.get('p2.v11')).to.equal(null);
-    expect(rules.withDigest(digest)?.version).to.equal('p2.v11');
+    expect(rules.findByVersion('p2.v11')).to.equal(null);
+    expect(rules.findByDigest(digest)?.version).to.equal('p2.v11');
   });
 
   it('ignore folders that are not named like a version', async () => {
     const directory = rulesDirectory();
     cpSync(join(directory, 'p2.v10'), join(directory, 'old-p2'), { recursive: true });
-    expect(versions(await LoadedRules.read(directory, createDirectReader(directory)))).to.deep.equal([
+    expect(versions(await LoadedRules.read(directory, createDirectRuleReader(directory)))).to.deep.equal([
       'p2.v10',
     ]);
   });
@@ -107,18 +107,18 @@ describe('the first rule set to decide', () => {
     addVersion(directory, 'p2.v9', []);
     addVersion(directory, 'p2.v11', [], { draft: true });
     expect(
-      (await LoadedRules.read(directory, createDirectReader(directory))).deciding(null).version,
+      (await LoadedRules.read(directory, createDirectRuleReader(directory))).requireReleased(null).version,
     ).to.equal('p2.v10');
     release(directory, 'p2.v11');
     expect(
-      (await LoadedRules.read(directory, createDirectReader(directory))).deciding(null).version,
+      (await LoadedRules.read(directory, createDirectRuleReader(directory))).requireReleased(null).version,
     ).to.equal('p2.v11');
   });
 
   const refusal = async (directory: string, wanted: string | null): Promise<string> => {
     if (wanted !== null && !isRuleVersion(wanted)) throw new Error('no version');
     try {
-      (await LoadedRules.read(directory, createDirectReader(directory))).deciding(wanted);
+      (await LoadedRules.read(directory, createDirectRuleReader(directory))).requireReleased(wanted);
     } catch (error) {
       if (error instanceof NoUsableRuleSet) return error.message.replaceAll(directory, 'RULES');
       throw error;

@@ -7,7 +7,7 @@ import { ScoringService } from '#checkout/scoring/scoring.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { createAttributeHmacs, createPseudonymizer } from '#decision/pseudonym.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
-import { ThreadedReader } from '#state/rule-folders/rule-reader.ts';
+import { ThreadedRuleReader } from '#state/rule-folders/rule-reader.ts';
 import { compareWithActive } from '#workbench/rollout/difference.ts';
 import { REFUSING_BINS } from '../../rule-fixtures/pseudonym-constants.ts';
 import { whole } from '../../rule-fixtures/sound-rules.ts';
@@ -79,12 +79,12 @@ describeOnStores('a node with rules that compare a pseudonym with constants', (s
     const muchUnder = async (secrets: readonly string[]) => {
       const rules = await LoadedRules.read(
         rulesDir,
-        new ThreadedReader(rulesDir),
+        new ThreadedRuleReader(rulesDir),
         createAttributeHmacs(secrets),
       );
-      const [before, after] = [rules.get('p2.v11'), rules.get('p2.v12')];
+      const [before, after] = [rules.findByVersion('p2.v11'), rules.findByVersion('p2.v12')];
       if (after === null) throw new Error('p2.v12 is not sound');
-      const { much } = await compareWithActive(on, after, before, null, clock());
+      const { largeDifferences: much } = await compareWithActive(on, after, before, null, clock());
       await rules.close();
       return much;
     };

@@ -4,15 +4,15 @@ import fc from 'fast-check';
 import { getTrialStage } from '#checkout/rollout/guard.ts';
 import {
   type Candidate,
+  createFirstRollout,
   createRolledBackRollout,
-  createRollout,
   drawArm,
   findPreviousActive,
   parseRollout,
   type Rollout,
 } from '#checkout/rollout/rollout.ts';
 import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
-import { advanceRollout, findSharesFault } from '#workbench/rollout/advance.ts';
+import { createAdvancedRollout, findSharesFault } from '#workbench/rollout/advance.ts';
 
 describe('the name of a version', () => {
   it('has one spelling', () => {
@@ -28,7 +28,7 @@ function version(text: string): RuleVersion {
 
 const V10 = { version: version('p2.v10'), digest: 'digest-10' };
 const V11 = { version: version('p2.v11'), digest: 'digest-11' };
-const START = createRollout(V10, 1000);
+const START = createFirstRollout(V10, 1000);
 
 const by = (reason: string, at = 2000) => ({ who: 'ann', at, reason });
 const canary = (percent: number, guardPoints: number | null = null) =>
@@ -61,14 +61,14 @@ describe('a rollout', () => {
   });
 
   it('brings a version into shadow beside the active one', () => {
-    const next = advanceRollout(START, V11, { mode: 'shadow' }, by('compare'));
+    const next = createAdvancedRollout(START, V11, { mode: 'shadow' }, by('compare'));
     expect(next.active).to.deep.equal(V10);
     expect(candidateOf(next)).to.include({ version: 'p2.v11', mode: 'shadow', percent: 0 });
     expect(next.revision).to.equal(2);
   });
 
   it('records who changed what, from which version to which, and why', () => {
-    const next = advanceRollout(START, V11, canary(10), by('looks good'));
+    const next = createAdvancedRollout(START, V11, canary(10), by('looks good'));
     expect(next.history.at(-1)).to.deep.equal({
       at: 2000,
       who: 'ann',
@@ -82,8 +82,8 @@ describe('a rollout', () => {
   });
 
   it('makes a candidate active and ends its trial', () => {
-    const next = advanceRollout(
-      advanceRollout(START, V11, canary(10), by('try')),
+    const next = createAdvancedRollout(
+      createAdvancedRollout(START, V11, canary(10), by('try')),
       V11,
       { mode: 'active' },
       by('go'),
@@ -93,7 +93,7 @@ describe('a rollout', () => {
   });
 
   it('first withdraws a candidate on a rollback', () => {
-    const next = createRolledBackRollout(advanceRollout(START, V11, canary(10), by('try')), by('no'));
+    const next = createRolledBackRollout(createAdvancedRollout(START, V11, canary(10), by('try')), by('no'));
     expect(next?.active).to.deep.equal(V10);
     expect(next?.candidates).to.deep.equal([]);
     expect(next?.history.at(-1)).to.include({
@@ -106,7 +106,7 @@ describe('a rollout', () => {
 
   it('returns to the version before on a rollback without a candidate', () => {
     const next = createRolledBackRollout(
-      advanceRollout(START, V11, { mode: 'active' }, by('go')),
+      createAdvancedRollout(START, V11, { mode: 'active' }, by('go')),
       by('back'),
     );
     expect(next?.active).to.deep.equal(V10);
@@ -114,9 +114,9 @@ describe('a rollout', () => {
 
   it('goes back one version after the other, never to a withdrawn one', () => {
     const v12 = { version: version('p2.v12'), digest: 'digest-12' };
-    const tried = advanceRollout(
-      advanceRollout(
-        advanceRollout(START, V11, { mode: 'active' }, by('go')),
+    const tried = createAdvancedRollout(
+      createAdvancedRollout(
+        createAdvancedRollout(START, V11, { mode: 'active' }, by('go')),
         V10,
         canary(10),
         by('compare'),
@@ -140,13 +140,15 @@ describe('a rollout', () => {
 
   it('returns to a withdrawn version that was made active again since', () => {
     const back = createRolledBackRollout(
-      advanceRollout(START, V11, { mode: 'active' }, by('go')),
+      createAdvancedRollout(START, V11, { mode: 'active' }, by('go')),
       by('back'),
     );
     if (back === null) throw new Error('nothing was taken back');
-    const again = advanceRollout(back, V11, { mode: 'active' }, by('mended'));
+    const again = createAdvancedRollout(back, V11, { mode: 'active' }, by('mended'));
     expect(findPreviousActive(again)).to.deep.equal(V10);
-    expect(findPreviousActive(advanceRollout(again, V10, { mode: 'active' }, by('no')))).to.deep.equal(V11);
+    expect(findPreviousActive(createAdvancedRollout(again, V10, { mode: 'active' }, by('no')))).to.deep.equal(
+      V11,
+    );
   });
 
   it('has nothing to return to after the first start', () => {
@@ -157,14 +159,14 @@ describe('a rollout', () => {
   it('keeps a bounded history', () => {
     let rollout = START;
     for (let round = 0; round < 300; round++)
-      rollout = advanceRollout(rollout, V11, canary(1 + (round % 50)), by('again'));
+      rollout = createAdvancedRollout(rollout, V11, canary(1 + (round % 50)), by('again'));
     expect(rollout.history).to.have.length(200);
     expect(rollout.revision).to.equal(301);
   });
 });
 
 describe('a canary', () => {
-  const at = (percent: number) => advanceRollout(START, V11, canary(percent), by('try'));
+  const at = (percent: number) => createAdvancedRollout(START, V11, canary(percent), by('try'));
   const inCanary = (rollout: Rollout, client: string) => drawArm(rollout, client)?.candidate != null;
   const anyClient = fc.string({ minLength: 22, maxLength: 22 });
 
@@ -193,18 +195,18 @@ describe('a canary', () => {
   });
 
   it('keeps its clients while its percentage changes', () => {
-    const first = advanceRollout(START, V11, canary(10), by('try', 2000));
-    const second = advanceRollout(first, V11, canary(20), by('more', 3000));
+    const first = createAdvancedRollout(START, V11, canary(10), by('try', 2000));
+    const second = createAdvancedRollout(first, V11, canary(20), by('more', 3000));
     expect(candidateOf(second).trial).to.equal(candidateOf(first).trial);
     expect(candidateOf(second).since).to.equal(2000);
   });
 
   it('is judged by what was said when it began until something else is said, which begins a new stage', () => {
     const judged = (percent: number, objective: string) => ({ ...canary(percent), objective });
-    const first = advanceRollout(START, V11, judged(10, '{"margin":0.3}'), by('try', 2000));
-    const more = advanceRollout(first, V11, canary(20), by('more', 3000));
-    const again = advanceRollout(more, V11, canary(20), by('again', 4000));
-    const otherwise = advanceRollout(again, V11, judged(20, '{"margin":0.5}'), by('otherwise', 5000));
+    const first = createAdvancedRollout(START, V11, judged(10, '{"margin":0.3}'), by('try', 2000));
+    const more = createAdvancedRollout(first, V11, canary(20), by('more', 3000));
+    const again = createAdvancedRollout(more, V11, canary(20), by('again', 4000));
+    const otherwise = createAdvancedRollout(again, V11, judged(20, '{"margin":0.5}'), by('otherwise', 5000));
     expect(
       [first, more, again, otherwise].map((rollout) => [
         drawArm(rollout, 'client')?.draw.objective,
@@ -220,18 +222,18 @@ describe('a canary', () => {
 
   it('is counted from zero beside another active version, with the same clients', () => {
     const v12 = { version: version('p2.v12'), digest: 'digest-12' };
-    const first = advanceRollout(START, V11, canary(10), by('try', 2000));
-    const beside = candidateOf(advanceRollout(first, v12, { mode: 'active' }, by('go', 5000)));
+    const first = createAdvancedRollout(START, V11, canary(10), by('try', 2000));
+    const beside = candidateOf(createAdvancedRollout(first, v12, { mode: 'active' }, by('go', 5000)));
     expect(beside.trial).to.equal(candidateOf(first).trial);
     expect(getTrialStage(beside).since).to.equal(5000);
     expect(getTrialStage(beside).trial).not.to.equal(getTrialStage(candidateOf(first)).trial);
   });
 
   it('begins with other clients in another trial of a version', () => {
-    const first = advanceRollout(START, V11, canary(10), by('try', 2000));
+    const first = createAdvancedRollout(START, V11, canary(10), by('try', 2000));
     const without = createRolledBackRollout(first, by('no'));
     if (without === null) throw new Error('nothing was taken back');
-    const second = advanceRollout(without, V11, canary(10), by('try again', 9000));
+    const second = createAdvancedRollout(without, V11, canary(10), by('try again', 9000));
     expect(candidateOf(second).trial).not.to.equal(candidateOf(first).trial);
   });
 });
@@ -241,7 +243,7 @@ describe('several canaries', () => {
   const V13 = { version: version('p2.v13'), digest: 'digest-13' };
   const clients = Array.from({ length: 4000 }, (_, index) => `client-${index}`);
   const both = (percent: number, also: readonly [typeof V12, number][], rollout = START, at = 2000) =>
-    advanceRollout(
+    createAdvancedRollout(
       rollout,
       V11,
       { ...canary(percent, 5), also: also.map(([ref, of]) => ({ ...ref, percent: of })) },
@@ -364,7 +366,7 @@ describe('several canaries', () => {
   });
 
   it('leave the others on trial, counted from zero, when one is made active', () => {
-    const after = advanceRollout(both(20, [[V12, 30]]), V11, { mode: 'active' }, by('go', 5000));
+    const after = createAdvancedRollout(both(20, [[V12, 30]]), V11, { mode: 'active' }, by('go', 5000));
     expect(after.active).to.deep.equal(V11);
     expect(candidateOf(after)).to.include({ version: 'p2.v12', percent: 30, stageSince: 5000 });
   });

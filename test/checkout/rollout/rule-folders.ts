@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
 import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
-import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
+import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
 import { createRelease } from '#state/rule-folders/release.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import type { Store } from '#state/store.ts';
@@ -87,7 +87,7 @@ export function startQuietNode(store: Store, rulesDir: string, clock: () => numb
     store,
     attributeHmacs: NO_ATTRIBUTE_HMACS,
     rulesDir,
-    reader: createDirectReader(rulesDir),
+    reader: createDirectRuleReader(rulesDir),
     dataDir: temporaryDirectory(),
     firstVersion: currentRules().version,
     clock,

@@ -5,7 +5,7 @@ import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
-import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
+import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
 import type { Store } from '#state/store.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import type { RolloutGoal } from '#workbench/rollout/advance.ts';
@@ -32,7 +32,7 @@ export class TestFleet {
       attributeHmacs: NO_ATTRIBUTE_HMACS,
       rulesDir,
       // A thread for each of a hundred nodes would take most of the time of these tests.
-      reader: createDirectReader(rulesDir),
+      reader: createDirectRuleReader(rulesDir),
       dataDir,
       firstVersion: FIRST_VERSION,
       clock: Date.now,
@@ -56,7 +56,7 @@ export class TestFleet {
     const change = { who: 'ann', at: Date.now(), reason: 'a test', revision, acceptDifference: true };
     const [store, rules] = [
       await this.#opened(),
-      await LoadedRules.read(rulesDir, createDirectReader(rulesDir)),
+      await LoadedRules.read(rulesDir, createDirectRuleReader(rulesDir)),
     ];
     const parts = { fleet: new Fleet(store), rules, store, decidedLately: async () => [] };
     return rollOut(parts, versionOf(version), goal, change);
@@ -89,7 +89,7 @@ export class TestFleet {
   async look(): Promise<void> {
     for (const node of this.nodes) {
       await node.refresh();
-      await node.look();
+      await node.syncWithFleet();
     }
   }
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {
-  type ClientStatus,
-  countNewClient,
-  countStatusChange,
+  computeClientCountChanges,
+  computePaymentCountChanges,
+  type PaymentStatus,
   readTrialCounts,
   sumTrialCounts,
   TrialTally,
@@ -120,7 +120,7 @@ describeOnStores('the tally of a trial', (store) => {
 });
 
 describe('the outcomes of the clients of an arm', () => {
-  const status = fc.constantFrom<ClientStatus>('paid', 'unpaid', 'unknown');
+  const status = fc.constantFrom<PaymentStatus>('paid', 'unpaid', 'unknown');
 
   it('count each client once by the latest outcome, without reversed payments', () => {
     fc.assert(
@@ -128,7 +128,7 @@ describe('the outcomes of the clients of an arm', () => {
         const counts = { paid: 0, unpaid: 0 };
         for (const statuses of clients)
           for (const [place, after] of statuses.entries()) {
-            const { paid, unpaid } = countStatusChange(statuses[place - 1] ?? 'unknown', after);
+            const { paid, unpaid } = computePaymentCountChanges(statuses[place - 1] ?? 'unknown', after);
             counts.paid += paid;
             counts.unpaid += unpaid;
           }
@@ -148,7 +148,7 @@ describe('a client in a stage', () => {
     let mark: TrialStageAnswers | null = null;
     const counts = { seen: 0, blocked: 0, waited: 0, bots: 0 };
     for (const [since, verdict, isBot = false] of verdicts) {
-      const { seen, blocked, waited, bots } = countNewClient(mark, since, { verdict, isBot });
+      const { seen, blocked, waited, bots } = computeClientCountChanges(mark, since, { verdict, isBot });
       counts.seen += seen;
       counts.blocked += blocked;
       counts.waited += waited;

@@ -4,7 +4,7 @@ import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import type { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import type { Arm, Decision } from '#decision/decision.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
+import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
 import type { Store } from '#state/store.ts';
 import { readRolloutStatus, rollOut } from '#workbench/rollout/change-rollout.ts';
 import { type CutOffProxy, startCutOffProxy } from '../../servers/cut-off-proxy.ts';
@@ -50,12 +50,12 @@ describeWithServer('redis-server', 'a trial while Redis is away', () => {
     if (first === undefined) throw new Error('there is no store');
     const change = { who: 'ann', at: clock.now(), reason: 'a test', revision: null, acceptDifference: true };
     const goal = { mode: 'canary', percent: 40, guardPoints: null } as const;
-    const rules = await LoadedRules.read(rulesDir, createDirectReader(rulesDir));
+    const rules = await LoadedRules.read(rulesDir, createDirectRuleReader(rulesDir));
     const parts = { fleet: new Fleet(first), rules, store: first, decidedLately: async () => [] };
     await rollOut(parts, versionOf('p2.v11'), goal, change);
     for (const { rollout } of nodes)
       await until('a node follows the rollout', async () => {
-        await rollout.look();
+        await rollout.syncWithFleet();
         return rollout.rollout.candidates.length === 1;
       });
   });
@@ -115,7 +115,7 @@ describeWithServer('redis-server', 'a trial while Redis is away', () => {
     if (first === undefined || shop === undefined) throw new Error('there is no node');
     const recorded = await shop.allDecisions({});
     await until('the nodes have sent what they counted', async () => {
-      for (const { rollout } of nodes) await rollout.look();
+      for (const { rollout } of nodes) await rollout.syncWithFleet();
       const { active, candidate } = await countedIn(first);
       const paid = active.clients.paid + candidate.clients.paid;
       return active.verdicts + candidate.verdicts >= recorded.length && paid >= payers.length;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
-import { concludeFromValues, findVerdictRule } from '#decision/assess.ts';
+import { chooseVerdictRule, concludeFromValues } from '#decision/assess.ts';
 import type { Decision, VerdictAnswer } from '#decision/decision.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
+import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
 import type { FollowReport } from '#workbench/rollout/change-rollout.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../../servers/redis.ts';
@@ -129,7 +129,7 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
 
     expect(seen.filter(({ answer }) => answer.status !== 200)).to.deep.equal([]);
     const decisions = await journalledDecisions(servers.url);
-    const rules = await LoadedRules.read(rulesDir, createDirectReader(rulesDir));
+    const rules = await LoadedRules.read(rulesDir, createDirectRuleReader(rulesDir));
     expect(new Set(seen.map(({ answer }) => answer.body.ruleVersion))).to.deep.equal(
       new Set(['p2.v10', 'p2.v11']),
     );
@@ -171,11 +171,11 @@ const answerOf = ({ verdict, rule, isBot, clientGroup, signals }: Decision) => (
 
 /** Decides again from the recorded facts by the recorded rule set. */
 function rederived(decision: Decision, rules: LoadedRules) {
-  const ruleSet: RuleSet | null = rules.withDigest(decision.digest);
+  const ruleSet: RuleSet | null = rules.findByDigest(decision.digest);
   if (ruleSet?.version !== decision.ruleVersion)
     throw new Error(`${decision.ruleVersion} has another digest`);
   const values = ruleSet.facts.map(({ label }) => decision.facts[label] ?? null);
   const { isBot, clientGroup, signals, values: concluded } = concludeFromValues(ruleSet, values, false);
-  const { rule, params } = findVerdictRule(ruleSet, concluded);
+  const { rule, params } = chooseVerdictRule(ruleSet, concluded);
   return { verdict: params.verdict, rule, isBot, clientGroup, signals };
 }

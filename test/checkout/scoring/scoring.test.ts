@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { NotAdmitted, TooManyWaiting } from '#checkout/scoring/client-updates.ts';
 import type { Decision } from '#decision/decision.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import { clientKey } from '../../decision/payer/client-keys.ts';
 import { type Answer, untilTaken } from '../../service/http-call.ts';
 import { MovableClock, START_MS } from '../../service/movable-clock.ts';
@@ -175,7 +175,7 @@ describeOnStores('the service', (store) => {
     ]);
     for (const refusal of refusals) expect(refusal).to.be.instanceOf(NotAdmitted);
     const { state } = await first.store.load(clientKey(PLATFORM, 'turned-away'));
-    expect(state).to.deep.equal(UNKNOWN_CLIENT);
+    expect(state).to.deep.equal(UNKNOWN_CLIENT_STATE);
     expect(await first.store.claimIdempotencyKey(PLATFORM, 'away', 'unclaimed')).to.equal('unclaimed');
   });
 

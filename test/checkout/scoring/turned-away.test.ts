@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { createFixedRules } from '#checkout/rollout/loaded-rules.ts';
+import { createFixedRuleSource } from '#checkout/rollout/loaded-rules.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import { labelFactValues } from '#decision/assess.ts';
 import { NO_HOLDOUTS } from '#decision/holdout.ts';
@@ -147,7 +147,7 @@ describeOnStores('an order that was turned away', (store) => {
   let records: PlatformRecords;
   let nowMs = START_MS;
   const start = (rules: ReturnType<typeof currentRules>) => {
-    const [clock, ruleSource] = [() => nowMs, createFixedRules(rules)];
+    const [clock, ruleSource] = [() => nowMs, createFixedRuleSource(rules)];
     service = scoringService(store(), clock, { ruleSource });
     records = new PlatformRecords({ store: store(), ruleSource, clock });
   };
@@ -170,7 +170,7 @@ describeOnStores('an order that was turned away', (store) => {
         if (/^\d/.test(what)) await ask(clientIdKey, order, what);
         else effects.push((await tell(clientIdKey, order, what, at)).effect);
       }
-      const view = await records.client(PLATFORM, clientIdKey);
+      const view = await records.findClient(PLATFORM, clientIdKey);
       if (view === null) throw new Error('nothing is known of the client');
       const { paidCount: paid, unpaidCount: unpaid } = view.state.outcomes;
       const amount = labelFactValues(view.rules, view.facts.values)[PAID_AMOUNT];

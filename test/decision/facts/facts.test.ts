@@ -7,10 +7,10 @@ import {
   type Fact,
   type FactContext,
   type FactDomain,
-  type FactReading,
   type FactValue,
   NO_SIGHTINGS,
   NOBODY_SEEN,
+  type NullableFactValue,
 } from '#decision/facts/fact.ts';
 import { ORDER_FACTS } from '#decision/facts/history.ts';
 import { KNOWN_DEVICE_FACTS } from '#decision/facts/known-devices.ts';
@@ -19,12 +19,12 @@ import { toPlatformName } from '#decision/payer/client-key.ts';
 import {
   type ClientState,
   isNewClient,
-  UNKNOWN_CLIENT,
+  UNKNOWN_CLIENT_STATE,
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
-import { type DayTally, readTallies } from '#decision/payer/day-tallies.ts';
-import { type KnownHints, listKnownHints } from '#decision/payer/hints.ts';
-import { noteDevice } from '#decision/payer/known-devices.ts';
+import { type DayTally, unpackDayTallies } from '#decision/payer/day-tallies.ts';
+import { type KnownHints, summarizeKnownHints } from '#decision/payer/hints.ts';
+import { noteShownDevice } from '#decision/payer/known-devices.ts';
 import type { Outcome } from '#decision/payer/order.ts';
 import type { OutcomeTally } from '#decision/payer/outcomes.ts';
 import { anyState, NOW } from '../../rule-fixtures/random-states.ts';
@@ -33,21 +33,21 @@ import { eventAt } from '../payer/event-at.ts';
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const NO_HINTS = listKnownHints(null, NOW);
+const NO_HINTS = summarizeKnownHints(null, NOW);
 
 const WINDOWS_MS = [1000, MINUTE_MS, 3_600_000, DAY_MS] as const;
 
 const UNBOUND: Conclusions = { clientGroup: 'NEW', botWeight: 0, isBot: false };
 
 function contextOf(state: Partial<ClientState>, more: Partial<FactContext> = {}): FactContext {
-  const known = { ...UNKNOWN_CLIENT, ...state };
+  const known = { ...UNKNOWN_CLIENT_STATE, ...state };
   return {
     state: known,
     isNew: isNewClient(known),
     ladder: known.ladder,
     previousVerdictAt: known.lastVerdictAt,
     sightings: NO_SIGHTINGS,
-    hints: listKnownHints(known.hints, NOW),
+    hints: summarizeKnownHints(known.hints, NOW),
     request: { amount: 25, currency: 'EUR', method: 'card', sellPointKey: 'shop-1' },
     smoothing: { prior: 0.5, weight: 2 },
     isListed: (list) => list === 'blocked-devices',
@@ -94,13 +94,23 @@ const anyConclusions: fc.Arbitrary<Conclusions> = fc.record({
 });
 
 /** The value of a fact; a concluded one from `conclusions`. */
-function read(name: string, context: FactContext, windowMs = MINUTE_MS, conclusions = UNBOUND): FactReading {
+function read(
+  name: string,
+  context: FactContext,
+  windowMs = MINUTE_MS,
+  conclusions = UNBOUND,
+): NullableFactValue {
   const fact = FACTS.get(name);
   if (fact === undefined) throw new Error(`there is no fact ${name}`);
   return readFact(fact, context, windowMs, conclusions);
 }
 
-function readFact(fact: Fact, context: FactContext, windowMs: number, conclusions: Conclusions): FactReading {
+function readFact(
+  fact: Fact,
+  context: FactContext,
+  windowMs: number,
+  conclusions: Conclusions,
+): NullableFactValue {
   switch (fact.kind) {
     case 'plain':
     case 'circumstantial':
@@ -137,7 +147,7 @@ function inDomain(value: FactValue, domain: FactDomain): boolean {
   }
 }
 
-type Naive = (context: FactContext) => FactReading;
+type Naive = (context: FactContext) => NullableFactValue;
 
 function wasShown({ hints }: ClientState, wanted: string): boolean {
   return (hints?.shown ?? []).some(({ hint, lastAt }) => hint.kind === wanted && lastAt > NOW - DAY_MS);
@@ -181,7 +191,7 @@ function naiveDevices(packed: string) {
 function naiveFirstSeen({ hints, state }: FactContext, kind: 'fingerprints' | 'ips'): number | null {
   const id = hints[kind].at(-1);
   if (id === undefined) return null;
-  const named = noteDevice('', { id, formerId: null }, NOW);
+  const named = noteShownDevice('', { id, formerId: null }, NOW);
   const [wanted] = naiveDevices(named);
   const known = naiveDevices(state.knownDevices[kind]).find(({ name }) => name === wanted?.name);
   const minutes = known === undefined ? 0 : (Math.floor(NOW / MINUTE_MS) % 2 ** 23) - known.minute;
@@ -358,7 +368,7 @@ describe('facts', () => {
           const { events, dayTallies } = context.state;
           const first = Math.floor(NOW / DAY_MS) - days + 1;
           const seen = events.filter(({ at }) => at >= first * DAY_MS);
-          const tallies = readTallies(dayTallies).filter(({ day }) => day >= first);
+          const tallies = unpackDayTallies(dayTallies).filter(({ day }) => day >= first);
           expect(read(name, context, days * DAY_MS)).to.equal(naive(seen, tallies));
         }),
       );
@@ -440,7 +450,7 @@ describe('facts', () => {
 
   it('are at most 999999999 seconds for what happened in 1970', () => {
     const outcomes: OutcomeTally = {
-      ...UNKNOWN_CLIENT.outcomes,
+      ...UNKNOWN_CLIENT_STATE.outcomes,
       paidCount: 1,
       recent: [{ outcome: 'PAID', cause: null, occurredAt: 0, token: 'a' }],
     };

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { decideVerdict } from '#decision/decide.ts';
-import { type FactReading, NO_SIGHTINGS } from '#decision/facts/fact.ts';
+import { NO_SIGHTINGS, type NullableFactValue } from '#decision/facts/fact.ts';
 import { type ReportOfOrder, recordOutcome } from '#decision/payer/changes.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { type ClientState, toShortHash, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { type ClientState, toShortHash, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import { encodeClientState, roundTripState } from '#decision/payer/state-document.ts';
 import { NOW } from '../../rule-fixtures/random-states.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
@@ -36,10 +36,10 @@ interface Asked {
 
 /** One payer, whose state goes through its stored form after every step. */
 class Payer {
-  state: ClientState = UNKNOWN_CLIENT;
+  state: ClientState = UNKNOWN_CLIENT_STATE;
   now = NOW;
 
-  ask({ order, amount, currency }: Asked): Readonly<Record<string, FactReading>> {
+  ask({ order, amount, currency }: Asked): Readonly<Record<string, NullableFactValue>> {
     const request = {
       sellPointKey: 'shop-1',
       method: 'card',

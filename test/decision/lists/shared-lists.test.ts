@@ -1,18 +1,18 @@
 import { expect } from 'chai';
 import { deriveNetworkKeys, parseAddress, toNetwork } from '#decision/addresses.ts';
 import {
-  type AttributeReading,
   type DeclaredAttribute,
   NO_DECLARED_ATTRIBUTES,
+  type NullableAttributeValue,
 } from '#decision/payer/attributes.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { createPseudonymizer } from '#decision/pseudonym.ts';
 import {
+  InMemorySharedLists,
   type ListedEntry,
   type ListKind,
-  ListMembership,
   type ListOwner,
-  type ListSubject,
+  type RequestLookupParts,
   readListValue,
 } from '#decision/shared-lists.ts';
 
@@ -20,7 +20,7 @@ const NOW = Date.UTC(2026, 10, 21);
 const pseudonym = createPseudonymizer('a secret of this test that is long enough');
 const SHOP = toPlatformName('shop');
 
-const SUBJECT: ListSubject = {
+const SUBJECT: RequestLookupParts = {
   platform: SHOP,
   clientIdKey: 'ann',
   method: 'card',
@@ -41,8 +41,8 @@ function entry(kind: ListKind, text: string, more: Partial<ListedEntry> = {}): L
   return { owner: SHOP, list: 'watched', kind, attribute: null, ...kept, ...more };
 }
 
-function isListed(one: ListedEntry, subject: Partial<ListSubject> = {}): boolean {
-  const lists = new ListMembership(pseudonym);
+function isListed(one: ListedEntry, subject: Partial<RequestLookupParts> = {}): boolean {
+  const lists = new InMemorySharedLists(pseudonym);
   lists.add(one);
   return lists.find('watched', { ...SUBJECT, ...subject }, NOW) === one;
 }
@@ -75,7 +75,7 @@ describe('membership of a shared list', () => {
       pseudonym: false,
       ...more,
     });
-    const holds = (wallet: AttributeReading, as: DeclaredAttribute, listed = 'wallet-1') =>
+    const holds = (wallet: NullableAttributeValue, as: DeclaredAttribute, listed = 'wallet-1') =>
       isListed(entry('attribute', listed, { attribute: 'wallet' }), {
         attributes: { wallet, cardCountry: 'wallet-1' },
         declaredAttributes: new Map([
@@ -121,13 +121,13 @@ describe('membership of a shared list', () => {
   });
 
   it('is of one list alone, and never of one that does not exist', () => {
-    const lists = new ListMembership(pseudonym);
+    const lists = new InMemorySharedLists(pseudonym);
     lists.add(entry('client', 'ann'));
     expect(lists.find('blocked', SUBJECT, NOW)).to.equal(null);
   });
 
   it('ends with the removal of the entry, while an overlapping range stays', () => {
-    const lists = new ListMembership(pseudonym);
+    const lists = new InMemorySharedLists(pseudonym);
     const [wide, narrow] = [entry('ip', '203.0.0.0/16'), entry('ip', '203.0.113.0/24')];
     lists.add(wide);
     lists.add(narrow);

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { joinAttributes, renameFormerPseudonyms } from '#decision/payer/attribute-secrets.ts';
-import { listValues, noteValues } from '#decision/payer/attribute-values.ts';
+import { listAttributeValues, noteAttributeValues } from '#decision/payer/attribute-values.ts';
 import type { StatedAttributes } from '#decision/payer/attributes.ts';
-import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
-import { addScore, type Hints, listKnownHints, type ScoreHints } from '#decision/payer/hints.ts';
+import { type ClientState, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
+import { type Hints, rememberScore, type ScoreHints, summarizeKnownHints } from '#decision/payer/hints.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 
 const NOW = 1_800_000_000_000;
@@ -87,24 +87,24 @@ const NOTHING: ScoreHints = {
 
 function scored(attributes: Readonly<Record<string, string>>): Hints {
   const asking = { request: 'a request', changes: 0, devices: { fingerprints: 0, ips: 0 } };
-  return addScore(null, { ...NOTHING, attributes }, asking, NOW).hints;
+  return rememberScore(null, { ...NOTHING, attributes }, asking, NOW).hints;
 }
 
 /** A payer whose scores and verdicts said cards under the former secret. */
 function payerOf(...cards: readonly string[]): ClientState {
   const pseudonyms = cards.map((card, index) => [`card${index}`, hmac(card, OLD)] as const);
   return {
-    ...UNKNOWN_CLIENT,
+    ...UNKNOWN_CLIENT_STATE,
     lastAt: NOW,
     hints: scored(Object.fromEntries(pseudonyms)),
-    attributeValues: noteValues('', pseudonyms, NOW),
+    attributeValues: noteAttributeValues('', pseudonyms, NOW),
   };
 }
 
 describe('the state of a payer while the secret changes', () => {
   it('has the new pseudonym of a text in the place of the former one, beside which the score keeps it', () => {
     const payer = renameFormerPseudonyms(payerOf('one', 'two'), both('payout', 'one'));
-    expect(listKnownHints(payer.hints, NOW)).to.deep.include({
+    expect(summarizeKnownHints(payer.hints, NOW)).to.deep.include({
       attributes: { card0: hmac('one', NEW), card1: hmac('two', OLD) },
       former: { fingerprints: [], ips: [], attributes: { card0: hmac('one', OLD) } },
     });
@@ -112,8 +112,12 @@ describe('the state of a payer while the secret changes', () => {
   });
 
   it('has a text once that was seen under both secrets, as it was seen last', () => {
-    const values = noteValues(
-      noteValues(noteValues('', [['card', 'hmac:newOne']], NOW - 3), [['card', 'hmac:second']], NOW - 2),
+    const values = noteAttributeValues(
+      noteAttributeValues(
+        noteAttributeValues('', [['card', 'hmac:newOne']], NOW - 3),
+        [['card', 'hmac:second']],
+        NOW - 2,
+      ),
       [['card', 'hmac:oldOne']],
       NOW - 1,
     );
@@ -121,8 +125,8 @@ describe('the state of a payer while the secret changes', () => {
       attributes: { card: 'hmac:newOne' },
       former: { attributes: { card: 'hmac:oldOne' } },
     };
-    const renamed = renameFormerPseudonyms({ ...UNKNOWN_CLIENT, attributeValues: values }, stated);
-    expect(listValues(renamed.attributeValues)['card']).to.deep.equal([
+    const renamed = renameFormerPseudonyms({ ...UNKNOWN_CLIENT_STATE, attributeValues: values }, stated);
+    expect(listAttributeValues(renamed.attributeValues)['card']).to.deep.equal([
       { token: 'second', at: NOW - 2 },
       { token: 'newOne', at: NOW - 1 },
     ]);

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import {
   type AttributeValue,
-  checkAttributes,
   type DeclaredAttribute,
   findAttributeFault,
   readAttributeAsDeclared,
-  readAttributes,
+  readDeclaredAttributes,
+  summarizeSentAttributes,
 } from '#decision/payer/attributes.ts';
 
 function declared(name: string, more: Partial<DeclaredAttribute> = {}): DeclaredAttribute {
@@ -45,7 +45,7 @@ describe('the attributes of a request', () => {
 
   it('are read where they are declared, in the order of the declarations, and not known with a fault', () => {
     const sent = { returning: true, shoeSize: 43, emailAgeDays: '3 days', cardCountry: 'DE' };
-    const read = readAttributes(DECLARED, sent, hide);
+    const read = readDeclaredAttributes(DECLARED, sent, hide);
     expect(Object.entries(read ?? {})).to.deep.equal([
       ['cardCountry', 'DE'],
       ['emailAgeDays', null],
@@ -54,21 +54,21 @@ describe('the attributes of a request', () => {
   });
 
   it('are none where nothing was sent, nothing is declared, or nothing of both', () => {
-    expect(readAttributes(DECLARED, undefined, hide)).to.equal(undefined);
-    expect(readAttributes(new Map(), { cardCountry: 'DE' }, hide)).to.equal(undefined);
-    expect(readAttributes(DECLARED, { shoeSize: 43 }, hide)).to.equal(undefined);
+    expect(readDeclaredAttributes(DECLARED, undefined, hide)).to.equal(undefined);
+    expect(readDeclaredAttributes(new Map(), { cardCountry: 'DE' }, hide)).to.equal(undefined);
+    expect(readDeclaredAttributes(DECLARED, { shoeSize: 43 }, hide)).to.equal(undefined);
   });
 
   it('take nothing from the prototype of objects', () => {
     const sent: Record<string, AttributeValue> = JSON.parse('{"__proto__":"x","constructor":"y"}');
     const names = ['constructor', 'toString'].map((name) => [name, declared(name)] as const);
-    expect(readAttributes(new Map(names), sent, hide)).to.deep.equal({ constructor: 'y' });
+    expect(readDeclaredAttributes(new Map(names), sent, hide)).to.deep.equal({ constructor: 'y' });
   });
 
   it('are kept as a pseudonym alone where they are declared so, and read by versions that declare them alike', () => {
     const hidden = declared('email', { pseudonym: true, length: 5 });
     const read = (email: AttributeValue) =>
-      readAttributes(new Map([['email', hidden]]), { email }, hide)?.['email'];
+      readDeclaredAttributes(new Map([['email', hidden]]), { email }, hide)?.['email'];
     expect(read('a@b.c')).to.equal('hmac:A@B.C');
     expect(read('a@b.cd')).to.equal(null);
     expect(readAttributeAsDeclared(hidden, 'hmac:A@B.C')).to.equal('hmac:A@B.C');
@@ -79,7 +79,7 @@ describe('the attributes of a request', () => {
 
   it('are counted by name with what is wrong with them, and the others together', () => {
     const sent = { shoeSize: 43, cartCategory: 'toys', cardCountry: 'DE' };
-    expect(checkAttributes(DECLARED, sent)).to.deep.equal({
+    expect(summarizeSentAttributes(DECLARED, sent)).to.deep.equal({
       declared: [
         ['cartCategory', 'oneOf'],
         ['cardCountry', null],

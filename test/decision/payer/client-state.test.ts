@@ -13,7 +13,7 @@ import {
   markOrderSettled,
   recordActivity,
   recordScoreActivity,
-  UNKNOWN_CLIENT,
+  UNKNOWN_CLIENT_STATE,
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
 import { tallyOutcome } from '#decision/payer/outcomes.ts';
@@ -26,29 +26,29 @@ const OVERRIDE = { group: 'TRUSTED', reason: 'known', by: 'ann', at: 1, expiresA
 
 describe('what is known of a client', () => {
   it('is nothing before the first contact, and a score alone does not change that', () => {
-    expect(isNewClient(UNKNOWN_CLIENT)).to.equal(true);
+    expect(isNewClient(UNKNOWN_CLIENT_STATE)).to.equal(true);
     const hints = {
       scoredAt: 1,
       shown: [{ hint: { kind: 'fingerprint', id: 'f' }, lastAt: 1 }],
       asked: [],
     } as const;
-    expect(isNewClient(recordActivity({ ...UNKNOWN_CLIENT, hints }, 5))).to.equal(true);
+    expect(isNewClient(recordActivity({ ...UNKNOWN_CLIENT_STATE, hints }, 5))).to.equal(true);
   });
 
   it('is something after a verdict, an outcome, a binding or an override', () => {
     const paid = { outcome: 'PAID', cause: null, occurredAt: 1, token: 'a' } as const;
-    const outcomes = tallyOutcome(UNKNOWN_CLIENT.outcomes, null, paid);
-    expect(isNewClient({ ...UNKNOWN_CLIENT, seq: 1 })).to.equal(false);
-    expect(isNewClient({ ...UNKNOWN_CLIENT, outcomes })).to.equal(false);
+    const outcomes = tallyOutcome(UNKNOWN_CLIENT_STATE.outcomes, null, paid);
+    expect(isNewClient({ ...UNKNOWN_CLIENT_STATE, seq: 1 })).to.equal(false);
+    expect(isNewClient({ ...UNKNOWN_CLIENT_STATE, outcomes })).to.equal(false);
     const failed = { outcome: 'UNPAID', cause: 'TECHNICAL', occurredAt: 1, token: 'a' } as const;
-    const technical = tallyOutcome(UNKNOWN_CLIENT.outcomes, null, failed);
-    expect(isNewClient({ ...UNKNOWN_CLIENT, outcomes: technical })).to.equal(false);
-    expect(isNewClient({ ...UNKNOWN_CLIENT, binding: BINDING })).to.equal(false);
-    expect(isNewClient({ ...UNKNOWN_CLIENT, override: OVERRIDE })).to.equal(false);
+    const technical = tallyOutcome(UNKNOWN_CLIENT_STATE.outcomes, null, failed);
+    expect(isNewClient({ ...UNKNOWN_CLIENT_STATE, outcomes: technical })).to.equal(false);
+    expect(isNewClient({ ...UNKNOWN_CLIENT_STATE, binding: BINDING })).to.equal(false);
+    expect(isNewClient({ ...UNKNOWN_CLIENT_STATE, override: OVERRIDE })).to.equal(false);
   });
 
   it('keeps the time of the first contact, and never goes back in time', () => {
-    const first = recordActivity(UNKNOWN_CLIENT, 100);
+    const first = recordActivity(UNKNOWN_CLIENT_STATE, 100);
     expect(first).to.deep.include({ firstSeenAt: 100, lastAt: 100 });
     expect(recordActivity(first, 50)).to.deep.include({ firstSeenAt: 100, lastAt: 100 });
     expect(recordScoreActivity(first, 150)).to.deep.include({ firstSeenAt: 100, lastAt: 150 });
@@ -116,7 +116,7 @@ const DAY_MS = 24 * 3600_000;
 
 /** The remembered requests after another one. */
 function rememberEvent(events: readonly VerdictEvent[], event: VerdictEvent): readonly VerdictEvent[] {
-  return addVerdictEvent({ ...UNKNOWN_CLIENT, events }, event).events;
+  return addVerdictEvent({ ...UNKNOWN_CLIENT_STATE, events }, event).events;
 }
 
 describe('a compacted payer', () => {
@@ -149,7 +149,7 @@ describe('a compacted payer', () => {
       shown: [{ hint: { kind: 'ip', id: 'hmac' }, lastAt: 1 }],
       asked: [{ request: 'r', at: 1, changes: 0, knownHints: [] }],
     } as const;
-    const state = { ...UNKNOWN_CLIENT, lastAt: 1, events: [event], hints };
+    const state = { ...UNKNOWN_CLIENT_STATE, lastAt: 1, events: [event], hints };
     expect(compactState(state, DAY_MS)).to.deep.equal(state);
     expect(compactState(state, 1 + DAY_MS)).to.deep.equal({ ...state, hints: null });
     expect(encodeClientState(compactState(state, 1 + DAY_MS))).not.to.include('hmac');

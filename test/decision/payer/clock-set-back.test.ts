@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { type ClientState, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import { moveStateBack } from '#decision/payer/clock-set-back.ts';
 import { getRemainingWaitMs } from '#decision/payer/ladder.ts';
 import { anyState } from '../../rule-fixtures/random-states.ts';
@@ -58,8 +58,8 @@ describe('a payer whose clock came back', () => {
   it('keeps a payment later than the reversal that was reported before the clock was ahead', () => {
     const reports = [unpaid(1000, 'REVERSED'), paid(90_000)];
     const order = { token: 'order', outcome: 'PAID', cause: null, occurredAt: 90_000, reports } as const;
-    const outcomes = { ...UNKNOWN_CLIENT.outcomes, paidCount: 1, recent: [order] };
-    const state = { ...UNKNOWN_CLIENT, firstSeenAt: 1000, lastAt: 190_000, outcomes };
+    const outcomes = { ...UNKNOWN_CLIENT_STATE.outcomes, paidCount: 1, recent: [order] };
+    const state = { ...UNKNOWN_CLIENT_STATE, firstSeenAt: 1000, lastAt: 190_000, outcomes };
     const [back] = moveStateBack(state, 60_000).outcomes.recent;
     expect(back?.reports?.map(({ occurredAt }) => occurredAt)).to.deep.equal([1000, 1001]);
     expect(back?.occurredAt).to.equal(1001);

@@ -6,11 +6,11 @@ import {
   type ClientState,
   compactState,
   markOrderSettled,
-  UNKNOWN_CLIENT,
+  UNKNOWN_CLIENT_STATE,
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
 import { moveStateBack } from '#decision/payer/clock-set-back.ts';
-import { NO_DAY_TALLIES, readTallies, tallyRequests } from '#decision/payer/day-tallies.ts';
+import { NO_DAY_TALLIES, tallyRequests, unpackDayTallies } from '#decision/payer/day-tallies.ts';
 import { roundTripState } from '#decision/payer/state-document.ts';
 import { eventAt } from './event-at.ts';
 
@@ -51,7 +51,7 @@ function known({ events, dayTallies }: ClientState, now: number) {
   return Array.from({ length: 30 }, (_, ago) => {
     const day = dayOf(now) - ago;
     const own = events.filter(({ at }) => dayOf(at) === day);
-    const tallies = readTallies(dayTallies).filter((tally) => tally.day === day);
+    const tallies = unpackDayTallies(dayTallies).filter((tally) => tally.day === day);
     const count = (kind: 'granted' | 'waited' | 'blocked' | 'early') =>
       own.filter((event) => event[kind]).length + tallies.reduce((sum, tally) => sum + tally[kind], 0);
     const amounts = [
@@ -74,7 +74,7 @@ function known({ events, dayTallies }: ClientState, now: number) {
 
 /** The same from all requests that ever were. */
 function naivelyKnown(all: readonly VerdictEvent[], now: number) {
-  return known({ ...UNKNOWN_CLIENT, events: all }, now);
+  return known({ ...UNKNOWN_CLIENT_STATE, events: all }, now);
 }
 
 describe('the requests of a payer by day', () => {
@@ -87,7 +87,7 @@ describe('the requests of a payer by day', () => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-        let [state, now, all]: [ClientState, number, VerdictEvent[]] = [UNKNOWN_CLIENT, NOW, []];
+        let [state, now, all]: [ClientState, number, VerdictEvent[]] = [UNKNOWN_CLIENT_STATE, NOW, []];
         for (const { request, gap, isReported, isSwept } of steps) {
           now += gap;
           const event = eventAt(now, request);
@@ -103,7 +103,7 @@ describe('the requests of a payer by day', () => {
   });
 
   it('take nothing while a payer was asked within a day alone', () => {
-    let state = askOnce(UNKNOWN_CLIENT, eventAt(NOW));
+    let state = askOnce(UNKNOWN_CLIENT_STATE, eventAt(NOW));
     expect(state.dayTallies).to.equal(NO_DAY_TALLIES);
     state = askOnce(state, eventAt(NOW + DAY_MS - 1));
     expect(state.dayTallies).to.equal(NO_DAY_TALLIES);
@@ -136,13 +136,12 @@ describe('the requests of a payer by day', () => {
   });
 
   it('are forgotten when no window of 30 days reaches them', () => {
-    const state = askOnce(askOnce(UNKNOWN_CLIENT, eventAt(NOW)), eventAt(NOW + 2 * DAY_MS));
+    const state = askOnce(askOnce(UNKNOWN_CLIENT_STATE, eventAt(NOW)), eventAt(NOW + 2 * DAY_MS));
     const midnight = (dayOf(NOW) + 30) * DAY_MS;
-    expect(readTallies(compactState(state, midnight - 1).dayTallies).map(({ day }) => day)).to.deep.equal([
-      dayOf(NOW),
-      dayOf(NOW) + 2,
-    ]);
-    expect(readTallies(compactState(state, midnight).dayTallies).map(({ day }) => day)).to.deep.equal([
+    expect(
+      unpackDayTallies(compactState(state, midnight - 1).dayTallies).map(({ day }) => day),
+    ).to.deep.equal([dayOf(NOW), dayOf(NOW) + 2]);
+    expect(unpackDayTallies(compactState(state, midnight).dayTallies).map(({ day }) => day)).to.deep.equal([
       dayOf(NOW) + 2,
     ]);
     expect(compactState(state, midnight + 2 * DAY_MS).dayTallies).to.equal(NO_DAY_TALLIES);
@@ -155,9 +154,9 @@ describe('the requests of a payer by day', () => {
       eventAt(NOW + 2 * HOUR_MS, { blocked: true, amount: '99 EUR' }),
       eventAt(NOW + DAY_MS, { granted: true, amount: '20 EUR' }),
     ];
-    let state = asked.reduce(askOnce, UNKNOWN_CLIENT);
+    let state = asked.reduce(askOnce, UNKNOWN_CLIENT_STATE);
     state = { ...state, events: markOrderSettled(state.events, 'o') };
-    const tallies = readTallies(compactState(state, NOW + 3 * DAY_MS).dayTallies);
+    const tallies = unpackDayTallies(compactState(state, NOW + 3 * DAY_MS).dayTallies);
     expect(tallies.map(({ granted, blocked, amounts }) => [granted, blocked, ...amounts])).to.deep.equal([
       [2, 1, ['EUR', '15']],
       [1, 0, ['EUR', '20']],
@@ -168,7 +167,7 @@ describe('the requests of a payer by day', () => {
     const many = Array.from({ length: 100 }, (_, n) =>
       eventAt(NOW + n, { granted: true, order: `order${n}`, amount: '1234567.89 EUR', method: `m${n % 10}` }),
     );
-    const [tally] = readTallies(tallyRequests(NO_DAY_TALLIES, many, new Set(many), NOW));
+    const [tally] = unpackDayTallies(tallyRequests(NO_DAY_TALLIES, many, new Set(many), NOW));
     expect(tally?.granted).to.equal(63);
     expect(Number(tally?.amounts.get('EUR'))).to.be.closeTo(123_456_789, 1000);
     expect(tally?.methods).to.have.lengthOf(8);
@@ -182,19 +181,20 @@ describe('the requests of a payer by day', () => {
     });
     fc.assert(
       fc.property(requests, fc.integer({ min: 2001, max: 60 * DAY_MS }), (steps, aheadMs) => {
-        let [state, now] = [UNKNOWN_CLIENT, NOW];
+        let [state, now] = [UNKNOWN_CLIENT_STATE, NOW];
         for (const { request, gap } of steps) {
           now += gap;
           state = askOnce(state, eventAt(now, request));
         }
         const back = moveStateBack(state, now - aheadMs);
         const sum = ({ dayTallies }: ClientState) =>
-          readTallies(dayTallies).reduce(
+          unpackDayTallies(dayTallies).reduce(
             (total, { granted, waited, blocked }) => total + granted + waited + blocked,
             0,
           );
         expect(sum(back)).to.equal(sum(state));
-        for (const { day } of readTallies(back.dayTallies)) expect(day).to.be.at.most(dayOf(now - aheadMs));
+        for (const { day } of unpackDayTallies(back.dayTallies))
+          expect(day).to.be.at.most(dayOf(now - aheadMs));
         expect(roundTripState(back)).to.deep.equal(back);
       }),
     );

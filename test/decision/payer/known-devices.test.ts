@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import {
-  countDevices,
+  countKnownDevices,
   findFirstShownAt,
-  forgetDevices,
+  forgetOldDevices,
   KNOWN_DEVICES_MAX,
-  listDevices,
-  moveDevicesBack,
-  noteDevice,
+  listRememberedDevices,
+  moveKnownDevicesBack,
+  noteShownDevice,
 } from '#decision/payer/known-devices.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 
@@ -20,11 +20,11 @@ const NOW = Date.UTC(2026, 0, 15);
 const ID = 'abcdefghijkl'.split('').map((letter) => `${letter}3fX_-deviceIdOfHmac`);
 
 function shown(packed: string, id: string, now: number, formerId: string | null = null): string {
-  return noteDevice(packed, { id, formerId }, now);
+  return noteShownDevice(packed, { id, formerId }, now);
 }
 
 function count(packed: string, now: number): number {
-  return countDevices({ fingerprints: packed, ips: '' }, now).fingerprints;
+  return countKnownDevices({ fingerprints: packed, ips: '' }, now).fingerprints;
 }
 
 interface Remembered {
@@ -82,7 +82,7 @@ describe('the known devices of a payer', () => {
     for (const id of ID) packed = shown(packed, id, NOW);
     expect(packed).to.have.lengthOf(9 * KNOWN_DEVICES_MAX);
     // A member at the end, so that those before it stand in both texts.
-    const blocked = { ...UNKNOWN_CLIENT, lastVerdictBlocked: true };
+    const blocked = { ...UNKNOWN_CLIENT_STATE, lastVerdictBlocked: true };
     expect(
       encodeClientState({ ...blocked, knownDevices: { fingerprints: packed, ips: packed } }).length -
         encodeClientState(blocked).length,
@@ -91,9 +91,9 @@ describe('the known devices of a payer', () => {
 
   it('are forgotten on the 90th day of UTC after they were last shown, not before', () => {
     const packed = shown(shown('', 'aaaa', NOW), 'bbbb', NOW + DAY_MS);
-    expect(forgetDevices(packed, NOW + 90 * DAY_MS - 1)).to.equal(packed);
+    expect(forgetOldDevices(packed, NOW + 90 * DAY_MS - 1)).to.equal(packed);
     expect(count(packed, NOW + 90 * DAY_MS)).to.equal(1);
-    expect(forgetDevices(packed, NOW + 91 * DAY_MS)).to.equal('');
+    expect(forgetOldDevices(packed, NOW + 91 * DAY_MS)).to.equal('');
   });
 
   it('are as old as under the secret before, when the secret of the HMACs is changed', () => {
@@ -107,7 +107,7 @@ describe('the known devices of a payer', () => {
   it('keep 22 bits of an HMAC: two that differ there are two devices', () => {
     const packed = shown(shown('', 'AAAA', NOW), 'AAAE', NOW);
     expect(count(packed, NOW)).to.equal(2);
-    expect(listDevices(packed, NOW)).to.deep.equal([
+    expect(listRememberedDevices(packed, NOW)).to.deep.equal([
       { id: 'AAAA', firstShownAt: NOW, lastShownOn: '2026-01-15' },
       { id: 'AAAE', firstShownAt: NOW, lastShownOn: '2026-01-15' },
     ]);
@@ -123,8 +123,8 @@ describe('the known devices of a payer', () => {
           const times = ages.toSorted((a, b) => b - a).map((age) => NOW - age);
           const packed = times.reduce((list, at, n) => shown(list, ID[n] ?? '', at), '');
           const to = NOW - aheadMs;
-          const { fingerprints } = moveDevicesBack({ fingerprints: packed, ips: '' }, NOW, to);
-          const known = listDevices(fingerprints, to);
+          const { fingerprints } = moveKnownDevicesBack({ fingerprints: packed, ips: '' }, NOW, to);
+          const known = listRememberedDevices(fingerprints, to);
           expect(known).to.have.lengthOf(times.length);
           for (const [n, { firstShownAt: first, lastShownOn }] of known.entries()) {
             const at = times[n] ?? 0;

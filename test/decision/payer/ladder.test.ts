@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import {
   climbLadder,
   EMPTY_LADDER,
-  getLevels,
+  getLevelWaitsMs,
   getRemainingWaitMs,
   type Ladder,
   type LadderSettings,
@@ -85,8 +85,8 @@ describe('the cooldown ladder', () => {
 
   it('finds the waits of a ladder by its name', () => {
     const settings = { ...SETTINGS, ladders: { patient: [60_000, 600_000] } };
-    expect(getLevels(settings, 'patient')).to.deep.equal([60_000, 600_000]);
-    expect(getLevels(settings, null)).to.deep.equal(SETTINGS.levelsMs);
+    expect(getLevelWaitsMs(settings, 'patient')).to.deep.equal([60_000, 600_000]);
+    expect(getLevelWaitsMs(settings, null)).to.deep.equal(SETTINGS.levelsMs);
   });
 
   it('never shortens a wait while climbing, and never climbs past the top', () => {

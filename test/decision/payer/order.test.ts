@@ -4,8 +4,8 @@ import {
   addReport,
   type DatedReport,
   dateReport,
+  findSettledAmount,
   forgetFailuresBeforeAttempt,
-  getSettledAmount,
   type KnownOrder,
   ORDER_REPORTS_MAX,
   type OrderOutcome,
@@ -152,7 +152,7 @@ describe('what is known of an order', () => {
 });
 
 describe('the money of an order', () => {
-  const settled = (...reports: readonly DatedReport[]) => getSettledAmount(askedFor(ASKED, ...reports));
+  const settled = (...reports: readonly DatedReport[]) => findSettledAmount(askedFor(ASKED, ...reports));
   const isPaid = (...reports: readonly DatedReport[]) => askedFor(ASKED, ...reports).outcome === 'PAID';
 
   it('is what was captured, the most of several reports, or what was asked for where none says', () => {
@@ -160,7 +160,7 @@ describe('the money of an order', () => {
     expect(settled(captured(1, '40 EUR'), captured(2, '60 EUR'), captured(3, '50 EUR'))).to.equal('60 EUR');
     expect(settled(captured(1, '40 EUR'), paid(2))).to.equal('100 EUR');
     expect(settled(paid(1))).to.equal('100 EUR');
-    expect(getSettledAmount(orderOf(paid(1)))).to.equal(undefined);
+    expect(findSettledAmount(orderOf(paid(1)))).to.equal(undefined);
   });
 
   it('is less by the most that was taken back, and the order stays paid with the rest', () => {
@@ -222,7 +222,7 @@ describe('the reports that are remembered of an order', () => {
     const known = askedFor(ASKED, ...rare, ...failures);
     expect(known.reports).to.have.lengthOf(ORDER_REPORTS_MAX);
     expect(resultOf(known)).to.deep.equal(paid(2));
-    expect(getSettledAmount(known)).to.equal('60 EUR');
+    expect(findSettledAmount(known)).to.equal('60 EUR');
     expect(resultOf(askedFor(ASKED, ...rare, takenBack(6), ...failures))).to.deep.equal(takenBack(6));
   });
 });

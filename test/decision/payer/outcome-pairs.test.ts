@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { type ReportOfOrder, recordOutcome } from '#decision/payer/changes.ts';
-import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { type ClientState, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import type { ReportedResult } from '#decision/payer/order.ts';
 
 const PAGE = readFileSync(new URL('../../../src/decision/payer/README.md', import.meta.url), 'utf8');
@@ -109,7 +109,7 @@ describe('the table of two reports of one order', () => {
       for (const first of firstResults(row.first))
         for (const second of secondResults(row.second, first))
           for (const moment of momentsOf(row.second)) {
-            const { state } = report(UNKNOWN_CLIENT, first, firstAt, ARRIVALS[0]);
+            const { state } = report(UNKNOWN_CLIENT_STATE, first, firstAt, ARRIVALS[0]);
             const change = report(state, second, moment, ARRIVALS[1]);
             expect(`\`${change.effect}\``, JSON.stringify([first, second, moment])).to.equal(row.answer);
             expectHeld(row, first, second, change.order);

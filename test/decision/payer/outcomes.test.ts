@@ -1,7 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { reapplyOutcome, recordOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
-import { type ClientState, isNewClient, toShortHash, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import {
+  type ClientState,
+  isNewClient,
+  toShortHash,
+  UNKNOWN_CLIENT_STATE,
+} from '#decision/payer/client-state.ts';
 import type { DatedReport, KnownOrder } from '#decision/payer/order.ts';
 import { decodeOrder, encodeOrder } from '#decision/payer/order-text.ts';
 import {
@@ -18,7 +23,7 @@ import { naiveFacts, paid, shuffled, type ToldOrder, toldOrders, unpaid } from '
 const NOW = 1_000_000;
 
 const ON_LADDER: ClientState = {
-  ...UNKNOWN_CLIENT,
+  ...UNKNOWN_CLIENT_STATE,
   ladder: { level: 2, attemptOpen: true, waitUntil: null },
 };
 
@@ -27,7 +32,7 @@ const of = <Report>(orderRef: string, report: Report) => ({ ...report, orderRef 
 /** Records reports that all arrive at NOW. */
 function report(
   reports: readonly (readonly [order: string, outcome: DatedReport])[],
-  before: ClientState = UNKNOWN_CLIENT,
+  before: ClientState = UNKNOWN_CLIENT_STATE,
 ) {
   const orders = new Map<string, KnownOrder>();
   const effects: string[] = [];
@@ -141,7 +146,7 @@ describe("the outcomes of a client's orders", () => {
 
   it('are the same when they are replayed as recorded, also with equal times', () => {
     const undated = (outcome: 'PAID' | 'UNPAID') => ({ outcome, cause: null, occurredAt: null });
-    let [told, repeated] = [UNKNOWN_CLIENT, UNKNOWN_CLIENT];
+    let [told, repeated] = [UNKNOWN_CLIENT_STATE, UNKNOWN_CLIENT_STATE];
     let [order, again]: (KnownOrder | null)[] = [null, null];
     for (const reported of [
       undated('PAID'),
@@ -159,7 +164,7 @@ describe("the outcomes of a client's orders", () => {
   });
 
   it('may be as late as the newest record when the clock was set back', () => {
-    const ahead = { ...UNKNOWN_CLIENT, lastAt: NOW };
+    const ahead = { ...UNKNOWN_CLIENT_STATE, lastAt: NOW };
     const { state, order } = recordOutcome(ahead, null, of('a', paid(NOW)), NOW - 60_000);
     expect(order.occurredAt).to.equal(NOW);
     expect(state.lastAt).to.equal(NOW);
@@ -173,7 +178,7 @@ describe("the outcomes of a client's orders", () => {
         expect(reportAll(again).state).to.deep.equal(state);
         expect(factsOf(state)).to.deep.equal(naiveFacts(told));
         const everPaid = told.some((one) => one.report.outcome === 'PAID');
-        expect(state.ladder).to.deep.equal(everPaid ? UNKNOWN_CLIENT.ladder : ON_LADDER.ladder);
+        expect(state.ladder).to.deep.equal(everPaid ? UNKNOWN_CLIENT_STATE.ladder : ON_LADDER.ladder);
       }),
       { numRuns: 200 },
     );
@@ -213,15 +218,15 @@ describe('bindings and overrides', () => {
 
   it('are set, lifted, and remembered as a contact', () => {
     const at = (lastAt: number, changes: number) => ({ firstSeenAt: 7, lastAt, changes });
-    const bound = setBinding(UNKNOWN_CLIENT, binding, 7);
-    expect(bound).to.deep.equal({ ...UNKNOWN_CLIENT, ...at(7, 1), binding });
-    expect(setBinding(bound, null, 9)).to.deep.equal({ ...UNKNOWN_CLIENT, ...at(9, 2) });
+    const bound = setBinding(UNKNOWN_CLIENT_STATE, binding, 7);
+    expect(bound).to.deep.equal({ ...UNKNOWN_CLIENT_STATE, ...at(7, 1), binding });
+    expect(setBinding(bound, null, 9)).to.deep.equal({ ...UNKNOWN_CLIENT_STATE, ...at(9, 2) });
     expect(setOverride(bound, override, 8)).to.deep.equal({ ...bound, ...at(8, 2), override });
     expect(setOverride(setOverride(bound, override, 8), null, 8)).to.deep.equal({ ...bound, ...at(8, 3) });
   });
 
   it('leave the very same client when there is nothing to lift', () => {
-    expect(setBinding(UNKNOWN_CLIENT, null, 7)).to.equal(UNKNOWN_CLIENT);
-    expect(setOverride(UNKNOWN_CLIENT, null, 7)).to.equal(UNKNOWN_CLIENT);
+    expect(setBinding(UNKNOWN_CLIENT_STATE, null, 7)).to.equal(UNKNOWN_CLIENT_STATE);
+    expect(setOverride(UNKNOWN_CLIENT_STATE, null, 7)).to.equal(UNKNOWN_CLIENT_STATE);
   });
 });

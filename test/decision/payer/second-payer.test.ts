@@ -5,10 +5,10 @@ import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { parseMoney } from '#decision/payer/amount.ts';
 import { type OutcomeEffect, recordOutcome } from '#decision/payer/changes.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { chooseEventTime, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { chooseEventTime, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import type { KnownHints } from '#decision/payer/hints.ts';
-import { keepRememberedDevices, listDevices } from '#decision/payer/known-devices.ts';
-import { getSettledAmount, type OrderOutcome, toOrderStage } from '#decision/payer/order.ts';
+import { keepRememberedDevices, listRememberedDevices } from '#decision/payer/known-devices.ts';
+import { findSettledAmount, type OrderOutcome, toOrderStage } from '#decision/payer/order.ts';
 import { roundTripState } from '#decision/payer/state-document.ts';
 import { getPlatformSettings } from '#decision/rules/rule-set.ts';
 import { recordScore } from '#decision/score-hints.ts';
@@ -62,7 +62,7 @@ otherwise:
 
 /** The code behind the same interface; all that is kept goes through its stored form. */
 class FirstPayer implements Payer {
-  #state = UNKNOWN_CLIENT;
+  #state = UNKNOWN_CLIENT_STATE;
   /** What the store knows of orders that were asked for. */
   readonly #granted = new Map<string, boolean>();
 
@@ -117,14 +117,19 @@ class FirstPayer implements Payer {
   #devices(): PayerStanding['devices'] {
     const { lastAt, knownDevices } = this.#state;
     const { fingerprints } = keepRememberedDevices(knownDevices, lastAt);
-    return listDevices(fingerprints, lastAt).map(({ id, firstShownAt }) => [id.slice(0, 2), firstShownAt]);
+    return listRememberedDevices(fingerprints, lastAt).map(({ id, firstShownAt }) => [
+      id.slice(0, 2),
+      firstShownAt,
+    ]);
   }
 
   standing(): PayerStanding {
     const { ladder, outcomes } = this.#state;
     const { paidCount: paid, unpaidCount: unpaid, recent } = outcomes;
     const paidOrders = recent.filter(({ outcome }) => outcome === 'PAID');
-    const amounts = paidOrders.map((known) => Number(parseMoney(getSettledAmount(known) ?? '')?.amount ?? 0));
+    const amounts = paidOrders.map((known) =>
+      Number(parseMoney(findSettledAmount(known) ?? '')?.amount ?? 0),
+    );
     const paidAmount = amounts.reduce((sum, amount) => sum + amount, 0);
     return { ...ladder, paid, unpaid, paidAmount, devices: this.#devices() };
   }

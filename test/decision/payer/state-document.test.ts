@@ -4,7 +4,7 @@ import { decideScore, decideVerdict } from '#decision/decide.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { recordOutcome } from '#decision/payer/changes.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { type ClientState, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import { decodeClientState, encodeClientState } from '#decision/payer/state-document.ts';
 import { anyState, NOW } from '../../rule-fixtures/random-states.ts';
 import { edited } from '../../rule-fixtures/sound-rules.ts';
@@ -27,7 +27,7 @@ function usualClient(): ClientState {
   };
   let { nextState } = decideScore(
     rules,
-    { client, state: UNKNOWN_CLIENT, sightings: NO_SIGHTINGS, now: NOW },
+    { client, state: UNKNOWN_CLIENT_STATE, sightings: NO_SIGHTINGS, now: NOW },
     { ...payment, ...device },
   );
   for (const [number, at] of [NOW + 1000, NOW + 90_000_000, NOW + 180_000_000].entries()) {
@@ -63,7 +63,7 @@ describe('the stored form of a client', () => {
       shown: [{ hint: { kind: 'fingerprint', id: '' }, lastAt: 1 }],
       asked: [],
     } as const;
-    const state = { ...UNKNOWN_CLIENT, hints };
+    const state = { ...UNKNOWN_CLIENT_STATE, hints };
     expect(decodeClientState(encodeClientState(state))).to.deep.equal(state);
   });
 
@@ -74,7 +74,7 @@ describe('the stored form of a client', () => {
   });
 
   it('is refused when it has another format', () => {
-    const [, ...rest]: unknown[] = JSON.parse(encodeClientState(UNKNOWN_CLIENT));
+    const [, ...rest]: unknown[] = JSON.parse(encodeClientState(UNKNOWN_CLIENT_STATE));
     expect(() => decodeClientState(JSON.stringify([2, ...rest]))).to.throw(
       'client state has format 2; this version reads format 1',
     );

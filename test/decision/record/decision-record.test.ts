@@ -16,7 +16,7 @@ import {
 } from '#decision/decision-record.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import { currentRules } from '../../service/current-rules.ts';
 import { clientKey } from '../payer/client-keys.ts';
 
@@ -34,7 +34,7 @@ interface Asked {
 
 /** The decisions of one client that asks again and again. */
 function decisionsOf(asks: readonly Asked[]): readonly Decision[] {
-  let state = UNKNOWN_CLIENT;
+  let state = UNKNOWN_CLIENT_STATE;
   let now = NOW;
   return asks.map(({ orderRef, amount, afterMs }) => {
     now += afterMs;

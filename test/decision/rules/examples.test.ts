@@ -4,16 +4,16 @@ import { expect } from 'chai';
 import type { FactValue } from '#decision/facts/fact.ts';
 import type { Condition } from '#decision/rules/condition.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
-import { compare } from '#decision/rules/proof/built-conditions.ts';
+import { createComparison } from '#decision/rules/proof/built-conditions.ts';
+import { type AssumedRequest, collectKnowledge } from '#decision/rules/proof/knowledge.ts';
 import { Reasoner, type ReasonerAnswer } from '#decision/rules/proof/reasoner.ts';
-import { listKnowledge, type RequestMoment } from '#decision/rules/proof/relations.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { loadDraft } from '#decision/rules/text/draft-text.ts';
 import { renameVersion } from '#decision/rules/text/edited-text.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
+import { analyzeRules } from '#workbench/authoring/analyze-rules.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
 import { examineRuleSet } from '#workbench/authoring/desk/examine.ts';
-import { proveRules } from '#workbench/authoring/prove.ts';
 import { blocksOf, section } from '../../guide-blocks.ts';
 import { edited, RULES_DIR, SOUND_VERSION } from '../../rule-fixtures/sound-rules.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
@@ -41,7 +41,7 @@ describe('the rule sets to start from', () => {
     });
 
     it(`${name}: have nothing that a check would find or note`, () => {
-      expect(proveRules(ruleSet, files)).to.deep.equal({ findings: [], notes: [] });
+      expect(analyzeRules(ruleSet, files)).to.deep.equal({ findings: [], notes: [] });
     });
 
     it(`${name}: show a named ladder, a time of day, amounts and a holdout`, () => {
@@ -74,7 +74,7 @@ describe('the rule sets that others published', () => {
         failures: [],
         untested: [],
       });
-      expect(proveRules(loaded.ruleSet, files)).to.deep.equal({ findings: [], notes: [] });
+      expect(analyzeRules(loaded.ruleSet, files)).to.deep.equal({ findings: [], notes: [] });
     });
 
   it('have all 66 rules, each with the words of its row, and the page counts them', () => {
@@ -98,18 +98,18 @@ const RULES = edited({});
 function is(name: string, value: FactValue): Condition {
   const fact = RULES.facts.find((ref) => ref.name === name);
   if (fact === undefined) throw new Error(`there is no fact ${name}`);
-  return compare(fact, 'equal', value);
+  return createComparison(fact, 'equal', value);
 }
 
 /** Whether there is a payer like this whose verdict is none of those. */
 function withoutVerdict(verdict: string, ...like: readonly Condition[]): ReasonerAnswer {
   const { rules } = RULES.verdicts;
   const others = rules.filter(({ params }) => params.verdict === verdict).map(({ condition }) => condition);
-  return new Reasoner(listKnowledge(RULES, 'a verdict')).find(like, others);
+  return new Reasoner(collectKnowledge(RULES, 'a verdict')).find(like, others);
 }
 
-function possible(moment: RequestMoment, ...conditions: readonly Condition[]): ReasonerAnswer {
-  return new Reasoner(listKnowledge(RULES, moment)).find(conditions);
+function possible(moment: AssumedRequest, ...conditions: readonly Condition[]): ReasonerAnswer {
+  return new Reasoner(collectKnowledge(RULES, moment)).find(conditions);
 }
 
 describe(`an answer of ${SOUND_VERSION}`, () => {

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { FACT_SYNONYMS } from '#decision/facts/fact-synonyms.ts';
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
-import { findFacts } from '#decision/rules/fact-finder.ts';
+import { listFactsByQuestion } from '#decision/rules/fact-finder.ts';
 
 describe('looking for a fact', () => {
   const found = (word: string) =>
-    findFacts(NO_DECLARED_ATTRIBUTES, word).flatMap(({ facts }) => facts.map(({ name }) => name));
+    listFactsByQuestion(NO_DECLARED_ATTRIBUTES, word).flatMap(({ facts }) => facts.map(({ name }) => name));
 
   it('finds each one by all that other products call it', () => {
     for (const [words, facts] of FACT_SYNONYMS) expect(found(words), words).to.include.members([...facts]);

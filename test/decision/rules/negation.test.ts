@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { FactReading } from '#decision/facts/fact.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
 import { type Condition, listComparisons } from '#decision/rules/condition.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
 import { moveNegations, negateCondition } from '#decision/rules/negation.ts';
-import { allOf, anyOf, compare, not } from '#decision/rules/proof/built-conditions.ts';
+import { allOf, anyOf, createComparison, not } from '#decision/rules/proof/built-conditions.ts';
 import { allAssignments, anyCondition, HERE, SMALL_FACTS } from '../../rule-fixtures/small-facts.ts';
 
 const DEPTH = 3;
@@ -22,7 +22,7 @@ function fact(name: string) {
 }
 
 /** Some of the ways in which the values that are missing could be. */
-function completions(values: readonly FactReading[]): readonly (readonly FactReading[])[] {
+function completions(values: readonly NullableFactValue[]): readonly (readonly NullableFactValue[])[] {
   return whollyKnown.filter((whole) =>
     values.every((value, place) => value === null || value === whole[place]),
   );
@@ -67,23 +67,23 @@ describe('moving "not" to the comparisons', () => {
   });
 
   it('makes "any" of "not all", and the opposite of each comparison', () => {
-    const few = compare(fact('few'), 'greaterThan', 1);
-    const some = compare(fact('some'), 'in', [1, 2]);
-    const known = compare(fact('flag'), 'known', true);
+    const few = createComparison(fact('few'), 'greaterThan', 1);
+    const some = createComparison(fact('some'), 'in', [1, 2]);
+    const known = createComparison(fact('flag'), 'known', true);
     expect(moveNegations(not(allOf(few, some, known)))).to.deep.equal(
       anyOf(
-        compare(fact('few'), 'lessThanInclusive', 1),
-        compare(fact('some'), 'notIn', [1, 2]),
-        compare(fact('flag'), 'known', false),
+        createComparison(fact('few'), 'lessThanInclusive', 1),
+        createComparison(fact('some'), 'notIn', [1, 2]),
+        createComparison(fact('flag'), 'known', false),
       ),
     );
   });
 
   it('keeps the name of a condition, and loses it where the condition must fail', () => {
-    const flag = compare(fact('flag'), 'equal', true);
+    const flag = createComparison(fact('flag'), 'equal', true);
     const named: Condition = { kind: 'reference', name: 'flagged', condition: flag, at: HERE };
     expect(moveNegations(allOf(named))).to.deep.equal(allOf(named));
-    expect(moveNegations(not(named))).to.deep.equal(compare(fact('flag'), 'notEqual', true));
+    expect(moveNegations(not(named))).to.deep.equal(createComparison(fact('flag'), 'notEqual', true));
   });
 });
 

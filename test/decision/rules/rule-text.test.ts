@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { formatDuration, parseDuration } from '#base/duration.ts';
-import { formatProblem, sortProblems, suggestName } from '#decision/rules/problem.ts';
+import { formatNameHint, formatProblem, sortProblems } from '#decision/rules/problem.ts';
 import { editYaml } from '#decision/rules/text/edited-text.ts';
 
 describe('a duration', () => {
@@ -104,7 +104,7 @@ describe('a suggestion', () => {
     ['anything', [], '; nothing is allowed here'],
   ] as const) {
     it(`for "${name}" among ${allowed.join(', ') || 'nothing'} is "${text}"`, () => {
-      expect(suggestName(name, allowed)).to.equal(text);
+      expect(formatNameHint(name, allowed)).to.equal(text);
     });
   }
 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { keepHeaviestSignals, type SignalParams, sumSignalWeights } from '#decision/rules/rule-set.ts';
+import { type SignalParams, selectHeaviestByAbout, sumSignalWeights } from '#decision/rules/rule-set.ts';
 
 const signal = fc
   .tuple(fc.constantFrom(0.1, 0.7, 1, 2, 4), fc.constantFrom(undefined, 'device', 'address'))
@@ -32,7 +32,7 @@ describe('the weight of matching signals', () => {
   it('is that of one signal a thing, none lighter than those left out', () => {
     fc.assert(
       fc.property(fc.array(signal), (matching) => {
-        const kept = keepHeaviestSignals(matching);
+        const kept = selectHeaviestByAbout(matching);
         const things = new Set(matching.map(({ about }) => about)).difference(new Set([undefined]));
         const alone = matching.filter(({ about }) => about === undefined);
         expect(kept).to.have.length(alone.length + things.size);

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { Archive } from '#history/archive/archive.ts';
 import { FolderHome } from '#history/archive/archive-home.ts';
 import { ArchiveDamaged, ArchiveLog, CommitConflict, type Segment } from '#history/archive/archive-log.ts';
-import { OrderFilter, toOrderNumber } from '#history/archive/order-filter.ts';
+import { OrderBloomFilter, toOrderNumber } from '#history/archive/order-bloom-filter.ts';
 import { createSnapshotOpener, withSnapshot } from '#history/archive/snapshot.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 
@@ -22,13 +22,13 @@ describe('the folder of an archive', () => {
     const seen: boolean[] = [];
     const home = new FolderHome(archive.folder);
     home.addCommit = async (version, text) => {
-      seen.push(existsSync(archive.pathOf(segment)), existsSync(archive.stagedPath('s-1')));
+      seen.push(existsSync(archive.getSegmentPath(segment)), existsSync(archive.getStagedPath('s-1')));
       return new FolderHome(archive.folder).addCommit(version, text);
     };
     const writer = new Archive(home);
     await writer.commit(writer.read(), { ...NOTHING, add: [segment] });
     expect(seen).to.deep.equal([true, false]);
-    expect(readFileSync(archive.pathOf(segment), 'utf8')).to.equal('rows');
+    expect(readFileSync(archive.getSegmentPath(segment), 'utf8')).to.equal('rows');
   });
 
   it('removes a segment whose writer lost the race for the commit, so that no other program reads it', async () => {
@@ -38,7 +38,7 @@ describe('the folder of an archive', () => {
     const segment = written(slow, 'slow');
     const lost = await slow.commit(before, { ...NOTHING, add: [segment] }).catch((error: unknown) => error);
     expect(lost).to.be.instanceOf(CommitConflict);
-    expect(existsSync(slow.pathOf(segment))).to.equal(false);
+    expect(existsSync(slow.getSegmentPath(segment))).to.equal(false);
     expect([...slow.read().segments.keys()]).to.deep.equal(['fast']);
   });
 
@@ -46,16 +46,16 @@ describe('the folder of an archive', () => {
     written(archive, 'never-committed');
     const segment = written(archive, 's-1');
     await archive.commit(archive.read(), { ...NOTHING, add: [segment] });
-    const [settled, before] = [archive.pathOf(segment), archive.read().version];
+    const [settled, before] = [archive.getSegmentPath(segment), archive.read().version];
     const forgotten = settled.replace('s-1', 's-0');
     writeFileSync(forgotten, 'rows');
     const next = await new Archive(archive.folder).takeOver(NOTHING);
     expect(next.version).to.equal(before + 1);
-    expect([existsSync(settled), existsSync(forgotten), existsSync(archive.staging())]).to.deep.equal([
-      true,
-      false,
-      false,
-    ]);
+    expect([
+      existsSync(settled),
+      existsSync(forgotten),
+      existsSync(archive.getStagingFolder()),
+    ]).to.deep.equal([true, false, false]);
   });
 
   it('repeats only work on files that a commit removed', async () => {
@@ -67,11 +67,11 @@ describe('the folder of an archive', () => {
     const rows = await withSnapshot(createSnapshotOpener(archive), async ({ state }) => {
       seen.push(state.segments.size);
       if (seen.length === 1) await writer.commit(writer.read(), { ...NOTHING, remove: ['s-1'] });
-      return [...state.segments.values()].map((each) => readFileSync(archive.pathOf(each), 'utf8'));
+      return [...state.segments.values()].map((each) => readFileSync(archive.getSegmentPath(each), 'utf8'));
     });
     expect([seen, rows]).to.deep.equal([[1, 0], []]);
     const failing = () =>
-      withSnapshot(createSnapshotOpener(archive), async () => readFileSync(archive.pathOf(segment)));
+      withSnapshot(createSnapshotOpener(archive), async () => readFileSync(archive.getSegmentPath(segment)));
     expect(await failing().catch((error: Error) => error.message)).to.include('ENOENT');
   });
 
@@ -93,14 +93,19 @@ describe('the folder of an archive', () => {
       ...NOTHING,
       add: [written(archive, 's-1'), written(archive, 's-2')],
     });
-    expect(archive.contents()).to.deep.equal({ segments: 2, bytes: 8, gapEntries: 0, setAsideEntries: 0 });
+    expect(archive.computeTotals()).to.deep.equal({
+      segments: 2,
+      bytes: 8,
+      gapEntries: 0,
+      setAsideEntries: 0,
+    });
   });
 });
 
 /** A segment as a writer leaves it before its commit. */
 function written(archive: Archive, name: string): Segment {
   archive.prepareStaging();
-  writeFileSync(archive.stagedPath(name), 'rows');
+  writeFileSync(archive.getStagedPath(name), 'rows');
   const when = { day: '2026-11-21', from: 0, to: 0, firstTick: 0, lastTick: 0 };
   return { table: 'outcomes', platform: 'shop', ...when, name, rows: 1, bytes: 4 };
 }
@@ -171,14 +176,16 @@ describe('the order filter of a segment', () => {
   it('never denies an order that is in the segment', () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { maxLength: 300 }), (orders) => {
-        const filter = OrderFilter.from(OrderFilter.of(orders.map(toOrderNumber)).bytes);
+        const filter = OrderBloomFilter.from(OrderBloomFilter.of(orders.map(toOrderNumber)).bytes);
         expect(orders.every((order) => filter.mayHold(toOrderNumber(order)))).to.equal(true);
       }),
     );
   });
 
   it('denies all but about one in a hundred of the others', () => {
-    const filter = OrderFilter.of(Array.from({ length: 5000 }, (_, index) => toOrderNumber(`held-${index}`)));
+    const filter = OrderBloomFilter.of(
+      Array.from({ length: 5000 }, (_, index) => toOrderNumber(`held-${index}`)),
+    );
     const wrong = Array.from({ length: 20_000 }, (_, index) => toOrderNumber(`other-${index}`)).filter(
       (order) => filter.mayHold(order),
     );

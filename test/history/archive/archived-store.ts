@@ -3,7 +3,7 @@ import { QueryEngine } from '#history/archive/query-engine.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
 import { Lease } from '#history/archive/ship/lease.ts';
-import { Shipper, type ShipperParts, type ShippingStep } from '#history/archive/ship/shipper.ts';
+import { Shipper, type ShipperParts, type ShippingStepResult } from '#history/archive/ship/shipper.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
 import { TEST_SALT } from '../../decision/payer/client-keys.ts';
@@ -66,8 +66,8 @@ export class ArchivedStore {
   }
 
   /** Ships everything; gives the results of the steps. */
-  async shipAll(shipper: Shipper = this.shipper()): Promise<readonly ShippingStep[]> {
-    const steps: ShippingStep[] = [];
+  async shipAll(shipper: Shipper = this.shipper()): Promise<readonly ShippingStepResult[]> {
+    const steps: ShippingStepResult[] = [];
     for (;;) {
       const step = await shipper.step();
       steps.push(step);

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { toClientNumber, toPlatformName } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
-import { openStoreBesideArchive } from '#history/archive/archived-salt.ts';
-import { backUp, NotABackup } from '#history/archive/backup.ts';
+import { openStoreWithLocalSalt } from '#history/archive/archived-salt.ts';
+import { BackupTargetRefused, backUp } from '#history/archive/backup.ts';
 import { readQuarantine } from '#history/archive/quarantine.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { SaltRefused } from '#state/client-salt.ts';
@@ -38,7 +38,7 @@ describe('a backup of the archive', () => {
   it('has the contents of the archive, and is one', async () => {
     const { decision } = await archived('order-1');
     const report = await backUp(place.archive, target);
-    const { segments, bytes } = place.archive.contents();
+    const { segments, bytes } = place.archive.computeTotals();
     expect(report).to.deep.equal({ segments, bytes, copied: segments, torn: [] });
     expect(await found(target, decision.decisionId)).to.deep.equal(decision);
   });
@@ -88,7 +88,7 @@ describe('a backup of the archive', () => {
     await archived('order-1');
     const inside = join(place.archive.folder, 'backup');
     const refusal = (to: string) => backUp(place.archive, to).catch((error: unknown) => error);
-    expect(await refusal(inside)).to.be.instanceOf(NotABackup);
+    expect(await refusal(inside)).to.be.instanceOf(BackupTargetRefused);
     const other = await ArchivedStore.open();
     await verdict(other.store, newClient(), 'order-1');
     await other.shipAll();
@@ -125,7 +125,7 @@ describe('the salt of payers in the archive', () => {
   });
 
   const beside = (folder: string, dataDir = temporaryDirectory()) =>
-    openStoreBesideArchive({ redisUrl: null, dataDir, archiveDir: folder, isAccepted: true }, () => {});
+    openStoreWithLocalSalt({ redisUrl: null, dataDir, archiveDir: folder, isAccepted: true }, () => {});
 
   async function found(store: Store, folder: string): Promise<string | undefined> {
     const reader = new ArchiveReader(folder, store);

@@ -32,7 +32,7 @@ describe('a segment with a file', () => {
     place = await ArchivedStore.open();
     await shipped('order-1', T0);
     await shipped('order-2', T0 + 1000);
-    const segments = place.archive.segments(place.archive.read(), { table: 'decisions' });
+    const segments = place.archive.listSegments(place.archive.read(), { table: 'decisions' });
     damaged = segments.find(({ to }) => to === T0) ?? expect.fail('there is the segment of the first order');
   });
   afterEach(() => place?.close());
@@ -55,7 +55,7 @@ describe('a segment with a file', () => {
 
   for (const [fault, harmed] of Object.entries(FAULTS))
     it(`that ${fault} is left out of queries, and is a gap in figures, which the others are used for`, async () => {
-      const file = place.archive.pathOf(damaged);
+      const file = place.archive.getSegmentPath(damaged);
       writeFileSync(file, harmed(readFileSync(file)));
       const sql = 'SELECT count(*) AS others FROM (SELECT DISTINCT * FROM decisions)';
       expect(await run('archive', 'query', sql, '--format', 'csv')).to.deep.equal({
@@ -81,7 +81,7 @@ describe('a segment with a file', () => {
     beforeEach(async () => {
       backup = join(temporaryDirectory(), 'backup');
       await run('archive', 'backup', backup);
-      truncateSync(place.archive.pathOf(damaged), Math.floor(damaged.bytes / 2));
+      truncateSync(place.archive.getSegmentPath(damaged), Math.floor(damaged.bytes / 2));
     });
     const putBack = () => copyFileSync(join(backup, path()), join(place.archive.folder, path()));
 
@@ -144,7 +144,7 @@ describe('a segment with a file', () => {
         1,
         `${gone} The backup still has it: copy it back into the archive.\n`,
       ]);
-      rmSync(place.archive.pathOf(damaged));
+      rmSync(place.archive.getSegmentPath(damaged));
       expect(await backedUp(join(temporaryDirectory(), 'another'))).to.deep.equal([
         1,
         `${gone} This backup does not have it: its 1 row is missing from now on.\n`,

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import {
-  getColumnType,
-  getFactColumnType,
+  getTypeOfFactColumn,
+  getTypeOfFactKey,
   parseFactColumn,
-  toFactColumn,
+  toColumnOfFactKey,
 } from '#history/archive/fact-columns.ts';
 
 describe('the column of a fact', () => {
@@ -16,8 +16,8 @@ describe('the column of a fact', () => {
     ['clientsOnAttribute(card_ 7d)', 'fact_clientsOnAttribute_card___7d'],
   ] as const)
     it(`of ${label} is ${column}, which leads back to it`, () => {
-      expect(toFactColumn(label)).to.equal(column);
+      expect(toColumnOfFactKey(label)).to.equal(column);
       expect(parseFactColumn(column)).to.equal(label);
-      expect([getFactColumnType(label), getColumnType(column)]).to.deep.equal(['BIGINT', 'BIGINT']);
+      expect([getTypeOfFactKey(label), getTypeOfFactColumn(column)]).to.deep.equal(['BIGINT', 'BIGINT']);
     });
 });

@@ -16,8 +16,8 @@ export async function keptDecision(decision: Decision): Promise<DuckRow> {
   );
   await importJournal(journal, folder, { threads: 1, memoryMiB: 256 });
   const place = await ArchivedStore.open(undefined, folder);
-  const segments = place.archive.segments(place.archive.read(), { table: 'decisions' });
-  const [row] = await place.duck.rows(`SELECT * FROM ${place.archive.source(segments)}`);
+  const segments = place.archive.listSegments(place.archive.read(), { table: 'decisions' });
+  const [row] = await place.duck.rows(`SELECT * FROM ${place.archive.createRowsSql(segments)}`);
   await place.close();
   if (row === undefined) throw new Error('the archive has no decision');
   return row;

@@ -5,7 +5,7 @@ import { toKeyCaller } from '#checkout/access/caller.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { createAttributeHmacs } from '#decision/pseudonym.ts';
-import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
+import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { Archive } from '#history/archive/archive.ts';
 import { QueryEngine } from '#history/archive/query-engine.ts';
@@ -13,7 +13,7 @@ import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import { presentBacktest } from '#history/evidence/backtest/backtest-report.ts';
 import { reportRuleWorth } from '#history/evidence/report/report.ts';
-import { presentReport } from '#history/evidence/report/rule-report.ts';
+import { presentWorthReport } from '#history/evidence/report/worth-report.ts';
 import { type EvidenceAsk, withEvidence } from '#history/evidence/source/evidence.ts';
 import { loadRuleSet } from '#state/rule-folders/rule-folder.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
@@ -125,7 +125,7 @@ describe('evidence on constants that a pseudonym is compared with', () => {
       const found = await reportUnder(under(sources[kind], OTHER_SECRET));
       const label = 'attribute(cardBin) under this SIGNAL_SECRET';
       expect(found.undecidable).to.deep.equal({ count: 6, facts: [label] });
-      const { notes } = presentReport(found);
+      const { notes } = presentWorthReport(found);
       expect(notes).to.include(`6 decisions are not counted: their records lack ${label}.`);
       expect(notes).to.include(`6 decisions cannot be compared: the records lack ${label}.`);
     });
@@ -156,12 +156,17 @@ describe('evidence on constants that a pseudonym is compared with', () => {
       const span = { platform: null, from, to: null, asOf: null };
       const ruleSets = { [RULES.version]: RULES.digest };
       const options = { version: RULES.version };
-      const asked = await desk.ask(toKeyCaller(record), { kind: 'report', options, ruleSets, ...span });
+      const asked = await desk.findOrAddJob(toKeyCaller(record), {
+        kind: 'report',
+        options,
+        ruleSets,
+        ...span,
+      });
       await until('the job ends', async () => {
-        const job = await desk.jobStore.get(asked.platform, asked.jobId);
+        const job = await desk.jobStore.findVisible(asked.platform, asked.jobId);
         return job === null || job.endedAt !== null;
       });
-      const found = await desk.jobStore.result(asked);
+      const found = await desk.jobStore.findResult(asked);
       await desk.close();
       return found !== null && 'undecidable' in found ? found.undecidable : expect.fail('there is no report');
     };
@@ -178,10 +183,10 @@ describe('evidence on constants that a pseudonym is compared with', () => {
       memoryMiB: 512,
       temporaryFolder: temporaryDirectory(),
     });
-    const rules = rehashConstants(RULES, hmacs);
+    const rules = rehashRuleSet(RULES, hmacs);
     try {
       let sum = NOTHING_VERIFIED;
-      for (const segment of archive.segments(archive.read(), { table: 'decisions' }))
+      for (const segment of archive.listSegments(archive.read(), { table: 'decisions' }))
         sum = addVerifications(
           sum,
           await verifySegment(duck, archive, segment, 'true', () => rules, TEST_KEYS),

@@ -6,7 +6,7 @@ import {
   computeCalibrationGaps,
   computeReliability,
   groupByScore,
-  type ScoredOrders,
+  type ScoreCounts,
 } from '#history/statistics/calibration.ts';
 import {
   estimateClientsToGo,
@@ -26,8 +26,8 @@ const samples = fc.array(
   { maxLength: 40 },
 );
 
-const paid = (score: number): ScoredOrders => ({ score, paid: 1, unpaid: 0 });
-const unpaid = (score: number): ScoredOrders => ({ score, paid: 0, unpaid: 1 });
+const paid = (score: number): ScoreCounts => ({ score, paid: 1, unpaid: 0 });
+const unpaid = (score: number): ScoreCounts => ({ score, paid: 0, unpaid: 1 });
 
 describe('the calibration of a score', () => {
   it('has an AUC equal to counting every pair of a paid and an unpaid order', () => {
@@ -109,18 +109,18 @@ describe('the calibration of a score', () => {
 });
 
 /** The distances of all bins together. */
-function calibrationError(scored: readonly ScoredOrders[]): number | null {
+function calibrationError(scored: readonly ScoreCounts[]): number | null {
   return computeCalibrationGaps(scored)?.reduce((sum, gap) => sum + Math.abs(gap), 0) ?? null;
 }
 
-function oneByOne(some: readonly ScoredOrders[]): readonly ScoredOrders[] {
+function oneByOne(some: readonly ScoreCounts[]): readonly ScoreCounts[] {
   return some.flatMap((group) => [
     ...Array.from({ length: group.paid }, () => paid(group.score)),
     ...Array.from({ length: group.unpaid }, () => unpaid(group.score)),
   ]);
 }
 
-function aucByPairs(orders: readonly ScoredOrders[]): number | null {
+function aucByPairs(orders: readonly ScoreCounts[]): number | null {
   const won = orders
     .filter((order) => order.paid === 1)
     .flatMap(({ score }) =>

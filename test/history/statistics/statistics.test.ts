@@ -6,17 +6,17 @@ import { computePopulationStability } from '#history/statistics/distributions.ts
 import {
   type ClusterCount,
   estimateByBootstrap,
-  estimateClusteredShare,
-  estimateClusteredShares,
   estimateShare,
+  estimateShareByCluster,
+  estimateShareByClusterIfEnough,
   findStudentQuantile,
-  predictInterval,
+  predictCountInterval,
 } from '#history/statistics/intervals.ts';
 import {
-  estimateExpectedEvents,
+  estimateExpectedReversals,
   estimateFrailty,
   estimateReversalRisks,
-  findLastingAfterDays,
+  findLastingAgeDays,
   findMaturityDays,
 } from '#history/statistics/reversal-ages.ts';
 import { isSampleRatioOff } from '#history/statistics/sample-ratio.ts';
@@ -218,10 +218,10 @@ function predictedOf(seed: number, reversedShare: (draw: () => number) => number
     squares: sumOf((payer) => passed(payer) ** 2),
   };
   const beyondChance = (estimateFrailty(spread) * sumOf((payer) => ahead(payer) ** 2)) / sumOf(ahead) ** 2;
-  const predicted = predictInterval(
+  const predicted = predictCountInterval(
     payers.length,
     (drawn) =>
-      estimateExpectedEvents(
+      estimateExpectedReversals(
         payers.flatMap((payer, place) =>
           payer.map(({ day, events }) => ({
             day,
@@ -253,15 +253,15 @@ describe('the ages at which payments are reversed', () => {
   });
 
   it('say when most have come, also of few, and at once where none came', () => {
-    expect(findLastingAfterDays(paymentsOf(90, 1).aged)).to.be.within(31, 34);
-    expect(findLastingAfterDays([{ day: 6, events: 1, left: 1 }])).to.equal(7);
-    expect(findLastingAfterDays([{ day: 6, events: 0, left: 100 }])).to.equal(0);
+    expect(findLastingAgeDays(paymentsOf(90, 1).aged)).to.be.within(31, 34);
+    expect(findLastingAgeDays([{ day: 6, events: 1, left: 1 }])).to.equal(7);
+    expect(findLastingAgeDays([{ day: 6, events: 0, left: 100 }])).to.equal(0);
   });
 
   it('predict how many are to come, correctly on average over many histories', () => {
     const ratios = Array.from({ length: 100 }, (_, seed) => {
       const { aged, young, toCome } = paymentsOf(90, seed);
-      return (estimateExpectedEvents(aged, young) ?? 0) / toCome;
+      return (estimateExpectedReversals(aged, young) ?? 0) / toCome;
     });
     expect(ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length).to.be.closeTo(1, 0.05);
   });
@@ -280,8 +280,10 @@ describe('the ages at which payments are reversed', () => {
     });
 
   it('predict none where none was ever reversed, and nothing without a payment', () => {
-    expect(estimateExpectedEvents([{ day: 9, events: 0, left: 5 }], [{ day: 1, payments: 5 }])).to.equal(0);
-    expect(estimateExpectedEvents([], [{ day: 1, payments: 5 }])).to.equal(null);
+    expect(estimateExpectedReversals([{ day: 9, events: 0, left: 5 }], [{ day: 1, payments: 5 }])).to.equal(
+      0,
+    );
+    expect(estimateExpectedReversals([], [{ day: 1, payments: 5 }])).to.equal(null);
   });
 });
 
@@ -339,9 +341,9 @@ interface World {
   /** The share of the rule's orders that would be paid if they were let through. */
   readonly truth: number;
   /** As the holdout shows it. */
-  readonly held: ReturnType<typeof estimateClusteredShare>;
+  readonly held: ReturnType<typeof estimateShareByClusterIfEnough>;
   /** Without a holdout: the paid share of the orders that got through all the same, by another card or another day. */
-  readonly naive: ReturnType<typeof estimateClusteredShare>;
+  readonly naive: ReturnType<typeof estimateShareByClusterIfEnough>;
 }
 
 /**
@@ -363,7 +365,11 @@ function worldOf(seed: number): World {
     const count = { part: seen.filter((paid) => paid).length, whole: seen.length };
     (skipped ? held : naive).push(count);
   }
-  return { truth: usual, held: estimateClusteredShare(held), naive: estimateClusteredShare(naive) };
+  return {
+    truth: usual,
+    held: estimateShareByClusterIfEnough(held),
+    naive: estimateShareByClusterIfEnough(naive),
+  };
 }
 
 describe("the paid share of a rule's orders", () => {
@@ -391,17 +397,19 @@ describe("the paid share of a rule's orders", () => {
 
 describe('a share of orders that depend on each other by client', () => {
   it('is unknown below 30 orders', () => {
-    expect(estimateClusteredShare(Array.from({ length: 29 }, () => ({ part: 1, whole: 1 })))).to.equal(null);
-    expect(estimateClusteredShare(Array.from({ length: 30 }, () => ({ part: 1, whole: 1 })))).to.not.equal(
-      null,
-    );
+    expect(
+      estimateShareByClusterIfEnough(Array.from({ length: 29 }, () => ({ part: 1, whole: 1 }))),
+    ).to.equal(null);
+    expect(
+      estimateShareByClusterIfEnough(Array.from({ length: 30 }, () => ({ part: 1, whole: 1 }))),
+    ).to.not.equal(null);
   });
 
   it('is inside its interval, which is from 0 to 1', () => {
     const cluster = fc.nat(5).chain((whole) => fc.record({ part: fc.nat(whole), whole: fc.constant(whole) }));
     fc.assert(
       fc.property(fc.array(cluster, { minLength: 20, maxLength: 80 }), (clusters) => {
-        const share = estimateClusteredShare(clusters);
+        const share = estimateShareByClusterIfEnough(clusters);
         if (share === null) return;
         const total = (pick: 'part' | 'whole') => clusters.reduce((sum, one) => sum + one[pick], 0);
         expect(share.value).to.be.closeTo(total('part') / total('whole'), 1e-12);
@@ -413,7 +421,7 @@ describe('a share of orders that depend on each other by client', () => {
 
   it('has a wider interval than independent orders when clients differ', () => {
     const clusters = Array.from({ length: 40 }, (_, n) => ({ part: n % 2 === 0 ? 4 : 0, whole: 4 }));
-    const [together, apart] = [estimateClusteredShare(clusters), estimateShare(80, 160)];
+    const [together, apart] = [estimateShareByClusterIfEnough(clusters), estimateShare(80, 160)];
     expect((together?.high ?? 0) - (together?.low ?? 0)).to.be.above(
       1.8 * ((apart?.high ?? 0) - (apart?.low ?? 0)),
     );
@@ -425,7 +433,7 @@ describe('a share of the orders of a few clients', () => {
   function coveredWith(clients: number): number {
     const random = seeded(clients);
     const world = () => Array.from({ length: clients }, () => ({ part: random() < 0.5 ? 7 : 1, whole: 8 }));
-    const shares = Array.from({ length: 2000 }, () => estimateClusteredShares(world()));
+    const shares = Array.from({ length: 2000 }, () => estimateShareByCluster(world()));
     return shares.filter((share) => share !== null && share.low <= 0.5 && 0.5 <= share.high).length / 2000;
   }
 
@@ -435,7 +443,7 @@ describe('a share of the orders of a few clients', () => {
   });
 
   it('has a very wide interval for two clients who differ', () => {
-    const share = estimateClusteredShares([
+    const share = estimateShareByCluster([
       { part: 9, whole: 10 },
       { part: 1, whole: 10 },
     ]);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { type Asks, runLoad } from '../../../scripts/bench/load.ts';
+import { type LoadKind, runLoad } from '../../../scripts/bench/load.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 
 /** What the server was asked. */
@@ -35,7 +35,7 @@ describeWithServer('wrk', 'a load of the bench', () => {
     await once(server, 'close');
   });
 
-  function load(rate: number | null, asks: Asks = 'verdict') {
+  function load(rate: number | null, asks: LoadKind = 'verdict') {
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('no port');
     const url = `http://127.0.0.1:${address.port}`;

@@ -1,14 +1,26 @@
 import { expect } from 'chai';
 import type { Verdict } from '#decision/rules/rule-set.ts';
-import { sampleVerdict } from '../../../scripts/bench/sample.ts';
-import { account, firstVerdictMs } from '../../../scripts/chaos/accidents/disk-full.ts';
-import { differences, dropPrediction, requisitesAtOnce } from '../../../scripts/chaos/accidents/fleet.ts';
-import { overFigures } from '../../../scripts/chaos/attacks/overload.ts';
-import { flatness, lookOf } from '../../../scripts/chaos/attacks/soak.ts';
+import { decideSampleVerdict } from '../../../scripts/bench/sample.ts';
+import { countKeptVerdicts, findFirstVerdictMs } from '../../../scripts/chaos/accidents/disk-full.ts';
+import {
+  cutAroundDifference,
+  excludeNextVerdict,
+  listPayersShownTwo,
+} from '../../../scripts/chaos/accidents/fleet.ts';
+import { createOverloadFigures } from '../../../scripts/chaos/attacks/overload.ts';
+import { createSoakFigures, parseGauges } from '../../../scripts/chaos/attacks/soak.ts';
 import { allPass, atLeast, atMost, never, reported } from '../../../scripts/chaos/figure.ts';
-import { percentile, type Sample } from '../../../scripts/chaos/traffic/load.ts';
-import { doubled, lost, type Recorded } from '../../../scripts/chaos/traffic/records.ts';
-import { causesOf, type Round, turnFigures } from '../../../scripts/chaos/traffic/taking-turns.ts';
+import { computePercentile, type Sample } from '../../../scripts/chaos/traffic/load.ts';
+import {
+  type DecisionsByOrder,
+  listDoubledOrders,
+  selectLostVerdicts,
+} from '../../../scripts/chaos/traffic/records.ts';
+import {
+  countRefusalCauses,
+  createTurnFigures,
+  type TurnRound,
+} from '../../../scripts/chaos/traffic/taking-turns.ts';
 
 describe('a figure', () => {
   it('passes at its limit and misses beyond it', () => {
@@ -44,12 +56,12 @@ function sample(orderRef: string, status: number | null, more: Partial<Sample> =
 
 describe('a full disk', () => {
   it('shows a 200 that nobody saved', () => {
-    const kept = account([sample('a', 200)], new Map([['a', []]]));
+    const kept = countKeptVerdicts([sample('a', 200)], new Map([['a', []]]));
     expect(kept).to.deep.equal({ acknowledged: 1, lost: 1, refused: 0, refusedButTaken: 0, otherAnswers: 0 });
   });
 
   it('distinguishes refusals from broken connections and other answers', () => {
-    const kept = account([sample('a', 503), sample('b', null), sample('c', 500)], new Map());
+    const kept = countKeptVerdicts([sample('a', 503), sample('b', null), sample('c', 500)], new Map());
     expect(kept).to.deep.equal({ acknowledged: 0, lost: 0, refused: 1, refusedButTaken: 0, otherAnswers: 2 });
   });
 
@@ -57,8 +69,8 @@ describe('a full disk', () => {
     const at = (orderRef: string, status: number, sentAtMs: number) =>
       sample(orderRef, status, { sentAtMs, answeredAtMs: sentAtMs + 5 });
     const samples = [at('a', 200, 10), at('b', 503, 25), at('c', 200, 30), at('d', 200, 40)];
-    expect(firstVerdictMs(samples, 20)).to.equal(35);
-    expect(firstVerdictMs(samples, 50)).to.equal(null);
+    expect(findFirstVerdictMs(samples, 20)).to.equal(35);
+    expect(findFirstVerdictMs(samples, 50)).to.equal(null);
   });
 });
 
@@ -71,24 +83,24 @@ function shown(clientIdKey: string, at: number, verdict: Verdict = 'GET_NEW') {
 describe('a drill of a fleet', () => {
   it('names payers who were shown a second requisite before a wait was over, in any order of decisions', () => {
     const decisions = [shown('a', 29_999), shown('b', 1), shown('a', 0), shown('c', 5)];
-    expect(requisitesAtOnce(decisions, WAIT_MS)).to.deep.equal(['a']);
+    expect(listPayersShownTwo(decisions, WAIT_MS)).to.deep.equal(['a']);
   });
 
   it('accepts a second one after the wait, waits, and other payers', () => {
     const decisions = [shown('a', 0), shown('a', 10, 'WAIT'), shown('a', 30_000), shown('b', 30_001)];
-    expect(requisitesAtOnce(decisions, WAIT_MS)).to.deep.equal([]);
+    expect(listPayersShownTwo(decisions, WAIT_MS)).to.deep.equal([]);
   });
 
   it('compares no verdict that a payer would get at the moment of the question', () => {
     const answer = (at: number) => ({ decisionCount: 1, nextVerdict: { now: { at, verdict: 'WAIT' } } });
-    expect(dropPrediction(answer(1))).to.deep.equal(dropPrediction(answer(2)));
-    expect(dropPrediction(answer(1))).to.deep.equal({ decisionCount: 1 });
-    expect(dropPrediction({ next: 'cursor' })).to.deep.equal({ next: 'cursor' });
+    expect(excludeNextVerdict(answer(1))).to.deep.equal(excludeNextVerdict(answer(2)));
+    expect(excludeNextVerdict(answer(1))).to.deep.equal({ decisionCount: 1 });
+    expect(excludeNextVerdict({ next: 'cursor' })).to.deep.equal({ next: 'cursor' });
   });
 
   it('shows where answers differ, also after a long common beginning', () => {
     const answer = (paid: number) => `${'same'.repeat(100)} "paidCount":${paid}`;
-    expect(differences([answer(1), answer(1), answer(2)])).to.deep.equal(
+    expect(cutAroundDifference([answer(1), answer(1), answer(2)])).to.deep.equal(
       [1, 1, 2].map((paid) => `${answer(paid).slice(-61)}`),
     );
   });
@@ -106,21 +118,21 @@ describe('a soak', () => {
     ['a service that reported nothing', [], ['MISS', 'MISS']],
   ] as const)
     it(`judges ${what}`, () => {
-      const figures = flatness(some).slice(0, 2);
+      const figures = createSoakFigures(some).slice(0, 2);
       expect(figures.map(({ judgement }) => judgement)).to.deep.equal(judged);
     });
 
   it('reads the gauges of Prometheus', () => {
     const text = 'nodejs_heap_size_used_bytes 1048576\nnodejs_active_handles_total 7\n';
-    expect(lookOf(text)).to.deep.equal({ heapMib: 1, handles: 7 });
-    expect(lookOf('').heapMib).to.be.NaN;
+    expect(parseGauges(text)).to.deep.equal({ heapMib: 1, handles: 7 });
+    expect(parseGauges('').heapMib).to.be.NaN;
   });
 });
 
 describe('too many callers', () => {
   it('are compared with the mean of the peak loads around them', () => {
     const load = (verdictsASecond: number) => ({ verdictsASecond, p99Ms: 1, memoryMib: 100 });
-    const figures = overFigures({ over: load(95), normal: load(89), peaks: [load(80), load(120)] });
+    const figures = createOverloadFigures({ over: load(95), normal: load(89), peaks: [load(80), load(120)] });
     expect(figures.map(({ figure, seen, judgement }) => `${figure}: ${seen} ${judgement}`)).to.deep.equal([
       'verdicts a second: peak load before, overload, peak load after: 80, 95, 120 ',
       'p99: peak load before, overload, peak load after: 1.0, 1.0, 1.0 ms ',
@@ -134,7 +146,7 @@ describe('too many callers', () => {
 
 describe('windows that take turns', () => {
   it('are compared by their medians, so that one stalled window decides nothing', () => {
-    const rounds: readonly Round<null>[] = [
+    const rounds: readonly TurnRound<null>[] = [
       [10, 12],
       [900, 12],
       [10, 12],
@@ -145,7 +157,7 @@ describe('windows that take turns', () => {
       beside: [sample('b', 200, { answeredAtMs: 100 + besideMs })],
       result: null,
     }));
-    const figures = turnFigures('a storm', rounds, 1.5, '');
+    const figures = createTurnFigures('a storm', rounds, 1.5, '');
     expect(figures.find(({ figure }) => figure.includes('against'))).to.deep.equal({
       figure: 'p99 beside a storm against that without',
       seen: '1.20 x',
@@ -167,7 +179,7 @@ describe('windows that take turns', () => {
       sample('order-4', null),
       sample('order-5', 200),
     ];
-    expect(causesOf(samples, log)).to.deep.equal([
+    expect(countRefusalCauses(samples, log)).to.deep.equal([
       ['Redis did not answer within 200 ms', 1],
       ['More than it can.', 2],
       ['status null', 1],
@@ -176,31 +188,31 @@ describe('windows that take turns', () => {
 });
 
 describe('the checks of a load', () => {
-  const recorded = (decisions: Readonly<Record<string, number>>): Recorded =>
+  const recorded = (decisions: Readonly<Record<string, number>>): DecisionsByOrder =>
     new Map(
       Object.entries(decisions).map(([orderRef, count]) => [
         orderRef,
-        Array(count).fill(sampleVerdict().decision),
+        Array(count).fill(decideSampleVerdict().decision),
       ]),
     );
 
   it('finds an acknowledged verdict that is not recorded, or under another number', () => {
-    const { decisionId } = sampleVerdict().decision;
+    const { decisionId } = decideSampleVerdict().decision;
     const samples = [
       ...['a', 'b'].map((orderRef) => sample(orderRef, 200, { decisionId })),
       sample('c', 200, { decisionId: 'other.1' }),
       sample('d', 503),
     ];
-    const found = lost(samples, recorded({ a: 1, c: 1 }));
+    const found = selectLostVerdicts(samples, recorded({ a: 1, c: 1 }));
     expect(found.map(({ orderRef }) => orderRef)).to.deep.equal(['b', 'c']);
   });
 
   it('finds an order with more than one step', () => {
-    expect(doubled(recorded({ a: 1, b: 2, c: 0 }))).to.deep.equal(['b']);
+    expect(listDoubledOrders(recorded({ a: 1, b: 2, c: 0 }))).to.deep.equal(['b']);
   });
 
   it('takes percentiles of what there is', () => {
-    expect([percentile([3, 1, 2], 50), percentile([3, 1, 2], 100)]).to.deep.equal([2, 3]);
-    expect(percentile([], 50)).to.be.NaN;
+    expect([computePercentile([3, 1, 2], 50), computePercentile([3, 1, 2], 100)]).to.deep.equal([2, 3]);
+    expect(computePercentile([], 50)).to.be.NaN;
   });
 });

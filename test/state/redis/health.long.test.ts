@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { readExactClock } from '#base/clock.ts';
 import { connectRedis, type RedisConnection } from '#state/redis/connection/connection.ts';
-import { NodeCalls, RoundTrips } from '#state/redis/connection/node-calls.ts';
+import { RoundTrips, ServerCalls } from '#state/redis/connection/server-calls.ts';
 import { parseRedisUrl } from '#state/redis/connection/url.ts';
 import { RedisHealth } from '#state/redis/health.ts';
-import { NodeClocks } from '#state/redis/node-clocks.ts';
+import { ServerClocks } from '#state/redis/server-clocks.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import type { Store } from '#state/store.ts';
 import { type RunCall, StoreUnavailable } from '#state/store-errors.ts';
-import { isServing, listHealthProblems } from '#workbench/upkeep/store-watch.ts';
+import { isFitToServe, listHealthProblems } from '#workbench/upkeep/store-watch.ts';
 import { makeEvict } from '../../servers/evicting-redis.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { NO_FAILOVER_MS, type RedisServers, startCluster, startStandalone } from '../../servers/redis.ts';
@@ -44,7 +44,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
 
   it('is good when writes work and every promise is kept', async () => {
     expect(await texts()).to.deep.equal([]);
-    expect(isServing(await store.check())).to.equal(true);
+    expect(isFitToServe(await store.check())).to.equal(true);
   });
 
   for (const [title, setting, told] of [
@@ -53,7 +53,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
   ] as const)
     it(`says that ${title}`, async () => {
       await set(setting, '1');
-      expect(isServing(await store.check())).to.equal(false);
+      expect(isFitToServe(await store.check())).to.equal(false);
       expect((await texts())[0]).to.equal(`The clients on ${store.name} get 503: ${told}.`);
       await set(setting, '0');
       expect(await texts()).to.deep.equal([]);
@@ -64,7 +64,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     try {
       await command(port(), ['REPLICAOF', '127.0.0.1', String(other.nodes[0]?.port)]);
       const health = await store.check();
-      expect(isServing(health)).to.equal(false);
+      expect(isFitToServe(health)).to.equal(false);
       // The next check may come during the reconnect.
       expect(listHealthProblems(health)[0]).to.match(
         /get 503: (READONLY You can't write against a read only replica|MASTERDOWN|LOADING)/,
@@ -85,7 +85,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     await set('maxmemory-policy', 'allkeys-lru');
     await set('appendonly', 'no');
     const health = await checkedAnew();
-    expect(isServing(health)).to.equal(true);
+    expect(isFitToServe(health)).to.equal(true);
     expect(listHealthProblems(health)).to.deep.equal([
       `${store.name} has maxmemory-policy allkeys-lru: when memory runs out it evicts payers, who then look new; set noeviction.`,
       `${store.name} has no append-only file, so a restart loses acknowledged verdicts; set appendonly yes.`,
@@ -176,20 +176,20 @@ describeWithServer(
     it('is bad there once another node has reached all of them later, and good again when it reaches them', async () => {
       const [cut, well] = both();
       const master = cut.cutOff(0);
-      expect(isServing(await cut.health.check())).to.equal(true);
+      expect(isFitToServe(await cut.health.check())).to.equal(true);
       await well.health.check();
-      expect(isServing(await cut.health.check())).to.equal(true);
+      expect(isFitToServe(await cut.health.check())).to.equal(true);
       await until('the other one has looked later', async () => {
         await well.health.check();
-        return !isServing(await cut.health.check());
+        return !isFitToServe(await cut.health.check());
       });
       expect(listHealthProblems(await cut.health.check()).slice(0, 2)).to.deep.equal([
         `The clients on ${master} get 503: it is cut off.`,
         `Another node reaches ${master}: see to the network of this one.`,
       ]);
-      expect(isServing(await well.health.check())).to.equal(true);
+      expect(isFitToServe(await well.health.check())).to.equal(true);
       cut.cutOff(null);
-      expect(isServing(await cut.health.check())).to.equal(true);
+      expect(isFitToServe(await cut.health.check())).to.equal(true);
     });
 
     it('is good on all nodes where none reaches all masters, because somebody has to serve', async () => {
@@ -198,7 +198,7 @@ describeWithServer(
       other.cutOff(1);
       const seen: boolean[] = [];
       for (let look = 0; look < 8; look++) {
-        for (const { health } of nodes) seen.push(isServing(await health.check()));
+        for (const { health } of nodes) seen.push(isFitToServe(await health.check()));
         await sleep(500);
       }
       expect(new Set(seen)).to.deep.equal(new Set([true]));
@@ -224,19 +224,24 @@ class CutOff {
 
   constructor(connection: RedisConnection) {
     this.#connection = connection;
-    const calls = new NodeCalls(connection, new RoundTrips(), () => 5000);
-    const onNode = (node: string): RunCall => (node === this.#cut ? cutOff : calls.onNode(node));
-    const on = (key: string) => onNode(connection.nodeOf(key));
-    this.health = new RedisHealth(connection, { on, onNode }, new NodeClocks(connection, readExactClock), {
-      strangerOn: async () => null,
-      refusal: () => null,
-      recheck: async () => {},
-    });
+    const calls = new ServerCalls(connection, new RoundTrips(), () => 5000);
+    const onNode = (node: string): RunCall => (node === this.#cut ? cutOff : calls.onServer(node));
+    const on = (key: string) => onNode(connection.serverOf(key));
+    this.health = new RedisHealth(
+      connection,
+      { on, onServer: onNode },
+      new ServerClocks(connection, readExactClock),
+      {
+        strangerOn: async () => null,
+        refusal: () => null,
+        recheck: async () => {},
+      },
+    );
   }
 
   /** Cuts the connection to one server, by its number; gives its name. */
   cutOff(number: number | null): string {
-    this.#cut = number === null ? null : (this.#connection.nodes()[number] ?? null);
+    this.#cut = number === null ? null : (this.#connection.servers()[number] ?? null);
     return `Redis at ${this.#cut}`;
   }
 

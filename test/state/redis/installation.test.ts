@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { DOCUMENTS_TAG, getPartition, installationKey, PARTITIONS, registerKey } from '#state/keys.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import type { Store } from '#state/store.ts';
-import { isServing, listHealthProblems } from '#workbench/upkeep/store-watch.ts';
+import { isFitToServe, listHealthProblems } from '#workbench/upkeep/store-watch.ts';
 import { makeEvict } from '../../servers/evicting-redis.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { NO_FAILOVER_MS, type RedisServers, startCluster, startStandalone } from '../../servers/redis.ts';
@@ -51,7 +51,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
       'StoreUnavailable: the server of this client does not hold this installation',
     );
     const health = await store.check();
-    expect([isServing(health), listHealthProblems(health)]).to.deep.equal([
+    expect([isFitToServe(health), listHealthProblems(health)]).to.deep.equal([
       false,
       [
         `The clients on ${store.name} get 503: it belongs to installation a-copy, and this node to ${ours}; ${REMEDY}.`,
@@ -90,7 +90,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
     ])
       expect(await call().catch(String)).to.equal(`StoreUnavailable: ${refusal}`);
     const health = await store.check();
-    expect([isServing(health), listHealthProblems(health), health[0]?.isAnotherStore]).to.deep.equal([
+    expect([isFitToServe(health), listHealthProblems(health), health[0]?.isAnotherStore]).to.deep.equal([
       false,
       [`The clients on ${store.name} get 503: it holds nothing of installation ${ours}; ${REMEDY}.`],
       true,
@@ -209,7 +209,7 @@ describeWithServer('redis-server', 'a Redis Cluster of which a master comes back
     const near = PARTITIONS[await nearTo(home)] ?? '';
     await verdict(store, newClientOf(near), 'order');
     const health = await store.check();
-    expect(isServing(health)).to.equal(true);
+    expect(isFitToServe(health)).to.equal(true);
     expect(listHealthProblems(health.filter(({ failure }) => failure !== null))).to.deep.equal([
       `The clients on Redis at 127.0.0.1:${port} get 503: it holds nothing of installation ${store.installation.id}; ${REMEDY}.`,
     ]);
@@ -221,7 +221,7 @@ describeWithServer('redis-server', 'a Redis Cluster of which a master comes back
     await command(home, ['FLUSHALL']);
     await store.check();
     expect(store.refusal()).to.include('it holds nothing of installation');
-    expect(isServing(await store.check())).to.equal(false);
+    expect(isFitToServe(await store.check())).to.equal(false);
   });
 
   /** The number of a partition on a master. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 import { getPartition, installationKey, journalKey, journalLossKey, notesKey } from '#state/keys.ts';
 import { COMMIT_RETENTION, createCommitCall, createCommitScript } from '#state/redis/clients.ts';
@@ -100,7 +100,7 @@ describeWithServer('redis-server', 'a Lua script', () => {
         installation: 'ours',
       });
       const stamp = { raw: '', storeTimeMs: 0, arrivedMs: 0 };
-      let snapshot = { state: UNKNOWN_CLIENT, order: null, answer: null, stamp };
+      let snapshot = { state: UNKNOWN_CLIENT_STATE, order: null, answer: null, stamp };
       const soon = Date.now() + 600_000;
       const commit = async (change: Commit, validUntilMs = soon, journalEntries = entries) => {
         const raw = encodeClientState(change.state);
@@ -292,7 +292,7 @@ describeWithServer('redis-server', 'a Lua script', () => {
       const stamp = { raw: null, storeTimeMs: 0, arrivedMs: 0 };
       const change = verdictOn(
         client,
-        { state: UNKNOWN_CLIENT, order: null, answer: null, stamp },
+        { state: UNKNOWN_CLIENT_STATE, order: null, answer: null, stamp },
         'order-1',
       );
       const terms = { validUntilMs: Date.now() + 60_000, storesShape: true, journalEntries: 100 };

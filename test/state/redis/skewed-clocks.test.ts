@@ -61,9 +61,9 @@ describeWithServer('redis-server', 'a node with a wrong clock', () => {
     };
     await new Fleet(right).report(report);
     await ahead(15_000, async () => {
-      expect(await new Fleet(right).nodes()).to.deep.equal([report]);
+      expect(await new Fleet(right).listNodes()).to.deep.equal([report]);
     });
-    expect(await new Fleet(right).nodes()).to.deep.equal([report]);
+    expect(await new Fleet(right).listNodes()).to.deep.equal([report]);
   });
 
   it("200 days ahead deletes no one's access key, and keys that it issues live as long as they should", async () => {

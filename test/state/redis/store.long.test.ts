@@ -5,7 +5,7 @@ import { stateKey } from '#state/keys.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import type { Store } from '#state/store.ts';
 import { StoreLate, StoreUnavailable } from '#state/store-errors.ts';
-import { isServing, listHealthProblems } from '#workbench/upkeep/store-watch.ts';
+import { isFitToServe, listHealthProblems } from '#workbench/upkeep/store-watch.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import {
   NO_FAILOVER_MS,
@@ -143,7 +143,7 @@ describeWithServer('redis-server', 'a Redis Cluster with a stopped server', () =
     hanging?.suspend();
     const server = `Redis at 127.0.0.1:${hanging?.port}`;
     const health = await store.check();
-    expect(isServing(health)).to.equal(true);
+    expect(isFitToServe(health)).to.equal(true);
     expect(listHealthProblems(health)[0]).to.equal(
       `The clients on ${server} get 503: ${server} did not answer within 200 ms.`,
     );

@@ -1,20 +1,20 @@
 import { expect } from 'chai';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { Hints } from '#decision/payer/hints.ts';
-import { NO_MARKS } from '#decision/payer/sighting-marks.ts';
+import { NO_SIGHTING_MARKS } from '#decision/payer/sighting-marks.ts';
 import {
   claimKey,
   decisionKey,
   deviceKey,
   getPartition,
   hashName,
+  hashOrderRef,
   notesKey,
-  orderName,
   ordersKey,
   rateKey,
   stateKey,
 } from '#state/keys.ts';
-import { COMMITS_A_TIDYING } from '#state/redis/clients.ts';
+import { COMMITS_PER_TIDYING } from '#state/redis/clients.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
@@ -84,7 +84,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
 
   const everyMark = { paying: true, unpaid: true, blocked: true, unpaidOrders: 31 };
   const everything = everythingOver([7 * 24 * HOUR_MS, 24 * HOUR_MS, HOUR_MS]);
-  const seeOnDevice = (client: ClientKey, at: number, marks = NO_MARKS) =>
+  const seeOnDevice = (client: ClientKey, at: number, marks = NO_SIGHTING_MARKS) =>
     store.sightings(askFor(client, { at, fingerprint: 'd', sharing: everything, marks, record: true }));
 
   it('counts all that is asked of a device in few commands', async () => {
@@ -123,7 +123,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
     const { platform } = client;
     const byKey = Map.groupBy(
       Array.from({ length: 4000 }, (_, index) => `order-${index}`),
-      (orderRef) => ordersKey('', orderName(platform, orderRef)),
+      (orderRef) => ordersKey('', hashOrderRef(platform, orderRef)),
     );
     const [first = '', second = ''] = [...byKey.values()].find(({ length }) => length > 1) ?? [];
     await verdict(store, client, first, T0);
@@ -132,10 +132,10 @@ describeWithServer('redis-server', 'the Redis store', () => {
       const found = await store.decisionsOfOrder(platform, orderRef);
       expect(found.map((decision) => decision.orderRef)).to.deep.equal([orderRef]);
     }
-    const key = ordersKey(getPartition(client.hash), orderName(platform, first));
+    const key = ordersKey(getPartition(client.hash), hashOrderRef(platform, first));
     const lateMs = T0 + 2 + RETENTION.decisionMs;
-    for (let late = 0; late < COMMITS_A_TIDYING; late++) await verdict(store, client, second, lateMs);
-    expect(await command(port, ['ZCARD', key])).to.equal(COMMITS_A_TIDYING);
+    for (let late = 0; late < COMMITS_PER_TIDYING; late++) await verdict(store, client, second, lateMs);
+    expect(await command(port, ['ZCARD', key])).to.equal(COMMITS_PER_TIDYING);
   });
 
   it("forgets an answer and a displaced order by time, and a client's notes with the last of them", async () => {
@@ -187,7 +187,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
     const hotMs = 2 * 24 * 3_600_000;
     await verdict(store, client, 'order', T0);
     await verdict(store, client, 'order', T0 + hotMs);
-    const orders = ordersKey(getPartition(client.hash), orderName(client.platform, 'order'));
+    const orders = ordersKey(getPartition(client.hash), hashOrderRef(client.platform, 'order'));
     const daysLeft = async (key: string) => Number(await command(port, ['PTTL', key])) / (24 * 3_600_000);
     const { cursor } = await store.readJournal(null, 10);
     await store.trimJournal(cursor ?? '', { journalEntries: 64, decisionsHotMs: hotMs });

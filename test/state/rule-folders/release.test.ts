@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { formatProblem } from '#decision/rules/problem.ts';
 import { computeDigest, loadDraft } from '#decision/rules/text/draft-text.ts';
-import { removeForeignParts } from '#decision/rules/text/own-part.ts';
-import { checkRelease, createRelease } from '#state/rule-folders/release.ts';
+import { excludeForeignParts } from '#decision/rules/text/own-part.ts';
+import { createRelease, listReleaseDifferences } from '#state/rule-folders/release.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
 
@@ -19,7 +19,7 @@ const WAY_ON =
   'p2.v10 is released and never changes; restore it, or start a new version: rules new <version> --from p2.v10';
 
 function check(files: ReadonlyMap<string, string>, release = RELEASE): readonly string[] {
-  return checkRelease(release, 'p2.v10', files).map(formatProblem);
+  return listReleaseDifferences(release, 'p2.v10', files).map(formatProblem);
 }
 
 describe('a release', () => {
@@ -57,7 +57,7 @@ describe('a release', () => {
   });
 
   it("is refused where the folder has a draft's name", () => {
-    expect(checkRelease(RELEASE, 'p2.v10-night', FILES).map(formatProblem)).to.deep.equal([
+    expect(listReleaseDifferences(RELEASE, 'p2.v10-night', FILES).map(formatProblem)).to.deep.equal([
       "release.json:1:1  p2.v10-night has a draft's name, which is never released; release a copy of it: rules new p2.v10 --from p2.v10-night",
     ]);
   });
@@ -122,9 +122,9 @@ const note = (what: string, count: number) =>
   `# Not shown: ${what} of other platforms, ${count} in all. The release of a proposed draft puts them back.\n`;
 
 const ruleSet = (text: string, platform: string) =>
-  removeForeignParts(new Map([['ruleset.yaml', text]]), platform).get('ruleset.yaml');
+  excludeForeignParts(new Map([['ruleset.yaml', text]]), platform).get('ruleset.yaml');
 const cases = (text: string, platform: string) =>
-  removeForeignParts(new Map([['cases/all.yaml', text]]), platform).get('cases/all.yaml');
+  excludeForeignParts(new Map([['cases/all.yaml', text]]), platform).get('cases/all.yaml');
 
 describe("a platform's own part of a rule set", () => {
   it('has its own section and no other, nor a comment between them', () => {
@@ -166,9 +166,9 @@ describe("a platform's own part of a rule set", () => {
 
   it('is a valid rule set, and all of it where no other platform has a part', () => {
     const files = readRuleFiles(RULES_FOLDER, []) ?? new Map<string, string>();
-    const own = removeForeignParts(files, 'shop');
+    const own = excludeForeignParts(files, 'shop');
     expect([...own.values()].join('\n')).not.to.include('sandbox:');
     expect(loadDraft('p2.v10', own).ok).to.equal(true);
-    expect(removeForeignParts(own, 'shop')).to.equal(own);
+    expect(excludeForeignParts(own, 'shop')).to.equal(own);
   });
 });

@@ -15,9 +15,9 @@ import { parseRuleSet } from '#decision/rules/parse/parse.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 import { loadDraft } from '#decision/rules/text/draft-text.ts';
-import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
+import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
 import { loadRuleSet, readRuleFiles, readRuleSet } from '#state/rule-folders/rule-folder.ts';
-import { ThreadedReader } from '#state/rule-folders/rule-reader.ts';
+import { ThreadedRuleReader } from '#state/rule-folders/rule-reader.ts';
 import { explainUnusableRulesDir, listRuleVersions } from '#state/rule-folders/rules-dir.ts';
 import { scanRuleFolders } from '#state/rule-folders/scan.ts';
 import { addVersion, rulesDirectory } from '../../checkout/rollout/rule-folders.ts';
@@ -140,10 +140,10 @@ function plainParts({ groups, signals, verdicts, ...rest }: RuleSet): unknown {
 
 describe('reading rule sets in a thread', () => {
   let rulesDir: string;
-  let threaded: ThreadedReader;
+  let threaded: ThreadedRuleReader;
   beforeEach(() => {
     rulesDir = rulesDirectory();
-    threaded = new ThreadedReader(rulesDir);
+    threaded = new ThreadedRuleReader(rulesDir);
   });
   afterEach(() => threaded.close());
 
@@ -155,7 +155,7 @@ describe('reading rule sets in a thread', () => {
 
   it('gives the same rule sets as reading directly', async () => {
     const [there, here] = await Promise.all(
-      [threaded, createDirectReader(rulesDir)].map(async (reader) => reader.load(await version())),
+      [threaded, createDirectRuleReader(rulesDir)].map(async (reader) => reader.load(await version())),
     );
     if (there?.ok !== true || here?.ok !== true) throw new Error('p2.v10 is not sound');
     expect(plainParts(there.ruleSet)).to.deep.equal(plainParts(here.ruleSet));

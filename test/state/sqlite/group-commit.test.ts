@@ -37,7 +37,7 @@ class HeldDisk {
 const IGNORED = () => {};
 
 /** Nobody replaced the file. */
-const IN_PLACE = { look: () => null };
+const IN_PLACE = { check: () => null };
 
 describe('the group commit', () => {
   let db: DatabaseSync;

@@ -6,9 +6,9 @@ import { encodeDecision } from '#decision/decision-record.ts';
 import { type ClientKey, toPlatformName } from '#decision/payer/client-key.ts';
 import { RETENTION } from '#state/retention.ts';
 import { JournalIndexWriter } from '#state/sqlite/journal-index.ts';
-import { findEntriesSql, getIndexPartition, JournalTable } from '#state/sqlite/journal-table.ts';
-import { SEARCH_READS_MAX } from '#state/sqlite/newest-entries.ts';
+import { createEntrySearchSql, getIndexPartition, JournalTable } from '#state/sqlite/journal-table.ts';
 import { getDbPath, openSqliteFile } from '#state/sqlite/open-file.ts';
+import { SEARCH_READS_MAX } from '#state/sqlite/unindexed-entries.ts';
 import { TEST_SALT } from '../../decision/payer/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { decisionFor, newClient, T0 } from '../clients.ts';
@@ -192,7 +192,7 @@ describe("SQLite's table of the journal", () => {
     for (let seq = 1; seq <= 2 * SEARCH_READS_MAX + 1; seq++) decide(client, seq, `order-${seq}`);
     const readAfter = (search: () => unknown) => {
       search();
-      return table.newestEntries.readThrough;
+      return table.unindexedEntries.readThrough;
     };
     db.exec('BEGIN');
     expect(readAfter(() => ofClient(client))).to.equal(0);
@@ -205,7 +205,7 @@ describe("SQLite's table of the journal", () => {
 
   for (const column of ['client', 'order_name'] as const)
     it(`searches by ${column} without a look through entries that were read`, () => {
-      const plan = db.prepare(`EXPLAIN QUERY PLAN ${findEntriesSql(column)}`).all(0, '[]', 0, '');
+      const plan = db.prepare(`EXPLAIN QUERY PLAN ${createEntrySearchSql(column)}`).all(0, '[]', 0, '');
       const ways = plan.map(({ detail }) => String(detail)).filter((detail) => detail.includes(' journal'));
       expect(ways).to.deep.equal([
         // The last and the first partition.

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { isServing, listHealthProblems } from '#workbench/upkeep/store-watch.ts';
+import { isFitToServe, listHealthProblems } from '#workbench/upkeep/store-watch.ts';
 import { TEST_SALT } from '../../decision/payer/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { newClient, verdict } from '../clients.ts';
@@ -45,7 +45,7 @@ describe('a SQLite file that is replaced while it is open', () => {
   it('is neither read nor written from then on, and its health says what to do', async () => {
     renameSync(path(), path('moved'));
     const health = await store.check();
-    expect([isServing(health), listHealthProblems(health), health[0]?.isAnotherStore]).to.deep.equal([
+    expect([isFitToServe(health), listHealthProblems(health), health[0]?.isAnotherStore]).to.deep.equal([
       false,
       [`The clients on ${store.name} get 503: ${refused()}.`],
       true,
@@ -69,6 +69,6 @@ describe('a SQLite file that is replaced while it is open', () => {
     const client = newClient();
     await verdict(store, client, 'order-2');
     expect((await store.load(client)).state.seq).to.equal(1);
-    expect([isServing(await store.check()), store.refusal()]).to.deep.equal([true, null]);
+    expect([isFitToServe(await store.check()), store.refusal()]).to.deep.equal([true, null]);
   });
 });

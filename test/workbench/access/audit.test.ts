@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { Audit, type AuditEntry, TooManyAuditedChanges } from '#workbench/access/audit.ts';
 import { checkAuditChain } from '#workbench/access/audit-check.ts';
-import { AuditEnd } from '#workbench/access/audit-end.ts';
+import { AuditEndWriter } from '#workbench/access/audit-end-writer.ts';
 import { clientKey } from '../../decision/payer/client-keys.ts';
 import { newPlatform } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
@@ -104,7 +104,7 @@ describe('the newest entry of the audit', () => {
     let now = 0;
     let end: { number: number; hash: string } | null = null;
     const told: unknown[] = [];
-    const auditEnd = new AuditEnd({
+    const auditEnd = new AuditEndWriter({
       auditLog: { end: async () => (now > 3 * HOUR_MS ? Promise.reject(new Error('it is away')) : end) },
       clock: () => now,
       onTold: (known) => told.push([now, known]),
@@ -112,13 +112,13 @@ describe('the newest entry of the audit', () => {
     });
     const lookAt = async (at: number) => {
       now = at;
-      await auditEnd.look();
+      await auditEnd.writeIfDue();
     };
     await lookAt(HOUR_MS);
     end = { number: 7, hash: 'a1' };
     for (const at of [HOUR_MS + 60_000, 2 * HOUR_MS - 1, 2 * HOUR_MS, 2 * HOUR_MS + 60_000]) await lookAt(at);
     // At a drain, whenever that is.
-    await auditEnd.tell();
+    await auditEnd.write();
     await lookAt(3 * HOUR_MS);
     await lookAt(3 * HOUR_MS + 60_000);
     expect(told).to.deep.equal([

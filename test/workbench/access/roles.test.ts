@@ -1,18 +1,23 @@
 import { expect } from 'chai';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { findRoles, listOperationsAtPlatform, parseRoles, ROLES } from '#workbench/access/roles.ts';
+import {
+  listOperationsAtPlatform,
+  parseRoleGrantItems,
+  ROLES,
+  selectRoleGrants,
+} from '#workbench/access/roles.ts';
 
 const FORM = 'it must be CLAIM:VALUE=ROLE@PLATFORM, like groups:fraud-team=analyst@shop';
 
 function itemsOf(text: string, ...documents: Readonly<Record<string, unknown>>[]): readonly string[] {
-  const grants = parseRoles(text);
+  const grants = parseRoleGrantItems(text);
   if (typeof grants === 'string') throw new Error(grants);
-  return findRoles(grants, documents).map(({ item }) => item);
+  return selectRoleGrants(grants, documents).map(({ item }) => item);
 }
 
 describe('roles of people', () => {
   it('are given by a claim of the provider, at a platform or at all', () => {
-    expect(parseRoles('groups:fraud-team=analyst@shop, groups:ops=operator@*')).to.deep.equal([
+    expect(parseRoleGrantItems('groups:fraud-team=analyst@shop, groups:ops=operator@*')).to.deep.equal([
       {
         item: 'groups:fraud-team=analyst@shop',
         claim: 'groups',
@@ -25,7 +30,7 @@ describe('roles of people', () => {
   });
 
   it('grant at their platform alone, and those of all at each', () => {
-    const grants = parseRoles('groups:fraud=analyst@shop,groups:ops=viewer@*');
+    const grants = parseRoleGrantItems('groups:fraud=analyst@shop,groups:ops=viewer@*');
     if (typeof grants === 'string') throw new Error(grants);
     const at = (platform: string) => listOperationsAtPlatform(grants, toPlatformName(platform));
     expect([at('shop'), at('other')]).to.deep.equal([['figures', 'rules', 'rules:read'], ROLES.viewer]);
@@ -75,7 +80,7 @@ describe('roles of people', () => {
     ],
   ] as const)
     it(`are refused with: ${message}`, () => {
-      expect(parseRoles(text)).to.equal(message);
+      expect(parseRoleGrantItems(text)).to.equal(message);
     });
 
   it('are five', () => {

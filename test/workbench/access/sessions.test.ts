@@ -6,7 +6,7 @@ import {
   isGranted,
 } from '#checkout/access/access-keys.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { parseRoles } from '#workbench/access/roles.ts';
+import { parseRoleGrantItems } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
 import { KEY_LIFETIME_MS } from '../../service/key-lifetime.ts';
 import { MovableClock } from '../../service/movable-clock.ts';
@@ -33,7 +33,7 @@ describeOnStores('sessions', (store) => {
     const secret = await start(keyId);
     const elsewhere = new AccessKeys(store().documents, clock.now);
     const node = new Sessions(store().documents, elsewhere, [], clock.now);
-    const caller = (await node.find(secret))?.at(null);
+    const caller = (await node.find(secret))?.getCaller(null);
     expect(caller).to.deep.include({ platform: 'shop', credential: { kind: 'key', id: keyId } });
     expect(caller?.actor).to.deep.equal({ id: `key ${keyId}`, owner: 'ann', text: `key ${keyId} of ann` });
   });
@@ -69,7 +69,9 @@ describeOnStores('sessions', (store) => {
   });
 
   describe('of a person', () => {
-    const ROLES = parseRoles('groups:fraud=analyst@shop,groups:desk=support@bank,groups:ops=operator@*');
+    const ROLES = parseRoleGrantItems(
+      'groups:fraud=analyst@shop,groups:desk=support@bank,groups:ops=operator@*',
+    );
     const roles = typeof ROLES === 'string' ? [] : ROLES;
     const ann = { kind: 'person', sub: '248', email: 'ann@example.com' } as const;
     const items = roles.map(({ item }) => item);
@@ -79,16 +81,16 @@ describeOnStores('sessions', (store) => {
       const secret = await of().start({ ...ann, items: items.slice(0, 2) });
       const session = await of().find(secret);
       expect(session?.platforms).to.deep.equal(['shop', 'bank']);
-      expect(session?.at('shop')?.operations).to.deep.equal(['figures', 'rules']);
-      expect(session?.at('bank')?.operations).to.deep.equal([
+      expect(session?.getCaller('shop')?.operations).to.deep.equal(['figures', 'rules']);
+      expect(session?.getCaller('bank')?.operations).to.deep.equal([
         'decisions',
         'clients:read',
         'waits',
         'lists:read',
         'rules:read',
       ]);
-      expect([session?.at('club'), session?.at('*')]).to.deep.equal([null, null]);
-      expect(session?.at(null)?.actor).to.deep.equal({
+      expect([session?.getCaller('club'), session?.getCaller('*')]).to.deep.equal([null, null]);
+      expect(session?.getCaller(null)?.actor).to.deep.equal({
         id: 'person:248',
         owner: 'person:248',
         text: 'person:248 (ann@example.com)',
@@ -98,7 +100,7 @@ describeOnStores('sessions', (store) => {
     it('reach every platform and the installation with a role at all of them', async () => {
       const session = await of().find(await of().start({ ...ann, items: items.slice(2) }));
       const may = (platform: string) => {
-        const caller = session?.at(platform) ?? null;
+        const caller = session?.getCaller(platform) ?? null;
         return caller === null
           ? null
           : GRANTABLE_OPERATIONS.filter((operation) => isGranted(caller, operation));
@@ -119,7 +121,7 @@ describeOnStores('sessions', (store) => {
         await of().start({ ...ann, items: items.slice(0, 1) }),
         await of().start({ ...ann, items: items.slice(1) }),
       ];
-      const credential = (await of().find(secret))?.at('shop')?.credential ?? { kind: 'key', id: '' };
+      const credential = (await of().find(secret))?.getCaller('shop')?.credential ?? { kind: 'key', id: '' };
       expect(await of().isGranted(credential, shop, 'rules')).to.equal(true);
       expect(await of().isGranted(credential, shop, 'erase')).to.equal(false);
       expect(await isKnown(elsewhere, of())).to.equal(true);
@@ -134,7 +136,7 @@ describeOnStores('sessions', (store) => {
       await start((await keys.issue(INSTALLATION_PLATFORM, ['lists', 'rules', 'operate'], null)).record.id),
     );
     const may = (platform: string | null) => {
-      const caller = session?.at(platform) ?? null;
+      const caller = session?.getCaller(platform) ?? null;
       return caller === null
         ? null
         : [caller.platform, ...GRANTABLE_OPERATIONS.filter((operation) => isGranted(caller, operation))];
@@ -143,7 +145,7 @@ describeOnStores('sessions', (store) => {
     expect(may('club')).to.deep.equal(['club', 'lists:read', 'lists', 'rules:read', 'rules']);
     expect(may('No platform')).to.equal(null);
     const ofShop = await sessions.find(await start(await issue()));
-    expect([ofShop?.at('club'), ofShop?.at('*')]).to.deep.equal([null, null]);
+    expect([ofShop?.getCaller('club'), ofShop?.getCaller('*')]).to.deep.equal([null, null]);
   });
 
   it('end with the key that they came from', async () => {

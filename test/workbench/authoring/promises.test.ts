@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { formatProblem } from '#decision/rules/problem.ts';
-import { BREACH_MEANINGS, PROMISE_BREACHES, type PromiseBreach } from '#decision/rules/promises.ts';
+import { BREACH_DESCRIPTIONS, PROMISE_BREACHES, type PromiseBreach } from '#decision/rules/promises.ts';
 import { formatExample } from '#decision/rules/proof/example.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
@@ -160,7 +160,7 @@ describe('the promises of a rule set:', () => {
     });
     const names = all.flat().flatMap((note) => ('promise' in note ? [note.promise] : []));
     expect(new Set(names)).to.deep.equal(new Set(PROMISE_BREACHES));
-    expect(Object.keys(BREACH_MEANINGS)).to.deep.equal([...PROMISE_BREACHES]);
+    expect(Object.keys(BREACH_DESCRIPTIONS)).to.deep.equal([...PROMISE_BREACHES]);
   });
 
   it('a breach that nobody knows is refused with the nearest name, and one without a reason', () => {

@@ -1,12 +1,16 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { FactReading } from '#decision/facts/fact.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import type { Example } from '#decision/rules/proof/example.ts';
 import { Reasoner } from '#decision/rules/proof/reasoner.ts';
 import type { Rule } from '#decision/rules/rule-set.ts';
-import { type ProofResult, proveFirstMatchRules, proveRules } from '#workbench/authoring/prove.ts';
+import {
+  analyzeFirstMatchRules,
+  analyzeRules,
+  type RuleAnalysis,
+} from '#workbench/authoring/analyze-rules.ts';
 import { asking, declaring } from '../../rule-fixtures/declared-attributes.ts';
 import { allAssignments, anyCondition, HERE, SMALL_FACTS } from '../../rule-fixtures/small-facts.ts';
 import {
@@ -51,12 +55,12 @@ const ruleList: fc.Arbitrary<readonly Rule<Group>[]> = fc
       .toSorted((a, b) => b.priority - a.priority),
   );
 
-function matches(rule: Rule<Group>, values: readonly FactReading[]): boolean {
+function matches(rule: Rule<Group>, values: readonly NullableFactValue[]): boolean {
   return createMatcher(rule.condition)(values);
 }
 
 /** The values of an example by the places of the facts; a fact that it does not name has its first value. */
-function valuesIn(example: Example | null): readonly FactReading[] {
+function valuesIn(example: Example | null): readonly NullableFactValue[] {
   return FACTS.map(({ ref, values }) => {
     const value = example?.[ref.label];
     return value === undefined ? (values[0] ?? false) : value;
@@ -65,7 +69,7 @@ function valuesIn(example: Example | null): readonly FactReading[] {
 
 /** The result of trying every assignment. */
 function tryAll(rules: readonly Rule<Group>[]) {
-  const possible = (holds: (values: readonly FactReading[]) => boolean) => ASSIGNMENTS.some(holds);
+  const possible = (holds: (values: readonly NullableFactValue[]) => boolean) => ASSIGNMENTS.some(holds);
   const neverMatches = rules.filter((rule) => !possible((values) => matches(rule, values)));
   const neverFirst = rules.filter(
     (rule, index) =>
@@ -80,14 +84,14 @@ function tryAll(rules: readonly Rule<Group>[]) {
 
 const names = (rules: readonly Rule<Group>[]) => rules.map(({ name }) => name);
 
-function named({ findings }: ProofResult, kind: string): readonly (string | null)[] {
+function named({ findings }: RuleAnalysis, kind: string): readonly (string | null)[] {
   return findings.filter((finding) => finding.kind === kind).map(({ rule }) => rule);
 }
 
 describe('a proof about a list of rules', () => {
   it('is exactly what trying every assignment finds', () => {
     const property = fc.property(ruleList, (rules) => {
-      const proofs = proveFirstMatchRules(rules, new Reasoner(), HERE);
+      const proofs = analyzeFirstMatchRules(rules, new Reasoner(), HERE);
       const tried = tryAll(rules);
       expect(named(proofs, 'never matches')).to.deep.equal(names(tried.neverMatches));
       expect(named(proofs, 'never first')).to.deep.equal(names(tried.neverFirst));
@@ -98,13 +102,13 @@ describe('a proof about a list of rules', () => {
 
   it('names only rules that do cover as covering, and an example that shows it', () => {
     const property = fc.property(ruleList, (rules) => {
-      for (const { kind, rule: name, message, example } of proveFirstMatchRules(rules, new Reasoner(), null)
+      for (const { kind, rule: name, message, example } of analyzeFirstMatchRules(rules, new Reasoner(), null)
         .findings) {
         if (kind !== 'never first') continue;
         const rule = rules.find((one) => one.name === name);
         const covering = rules.filter((one) => one !== rule && message.includes(`"${one.name}"`));
         const values = valuesIn(example);
-        const covered = (seen: readonly FactReading[]) => covering.some((one) => matches(one, seen));
+        const covered = (seen: readonly NullableFactValue[]) => covering.some((one) => matches(one, seen));
         expect(rule !== undefined && matches(rule, values) && covered(values), message).to.equal(true);
         const all = ASSIGNMENTS.filter((seen) => rule !== undefined && matches(rule, seen));
         expect(all.every(covered), message).to.equal(true);
@@ -124,7 +128,7 @@ function withRule(priority: number, conditions: string): Edit {
 
 /** Findings and notes as a person reads them, each finding with its example. */
 function told(changes: Readonly<Record<string, Edit>>): readonly string[] {
-  const { findings, notes } = proveRules(edited(changes), editedFiles(changes));
+  const { findings, notes } = analyzeRules(edited(changes), editedFiles(changes));
   return [
     ...findings.map(
       (found) =>

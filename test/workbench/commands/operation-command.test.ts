@@ -57,7 +57,7 @@ describe('a command that runs an operation of the platform', () => {
     await scoring(['keys', 'list'], { DATA_DIR: dataDir });
     expect(readdirSync(dataDir).filter((name) => !name.startsWith('scoring.sqlite'))).to.deep.equal([]);
     const store = openSqliteStore(dataDir);
-    expect(await new Fleet(store).nodes()).to.deep.equal([]);
+    expect(await new Fleet(store).listNodes()).to.deep.equal([]);
     await store.close();
   });
 

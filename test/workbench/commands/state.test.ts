@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
-import { createRollout } from '#checkout/rollout/rollout.ts';
+import { createFirstRollout } from '#checkout/rollout/rollout.ts';
 import { rememberRollout } from '#checkout/rollout/rollout-memory.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { HEAD_REGISTER } from '#history/archive/s3/bucket-home.ts';
@@ -113,7 +113,7 @@ describe('state accept-empty', () => {
     const keys = new AccessKeys(lived.documents, Date.now);
     await keys.issue(toPlatformName('shop'), ['score'], KEY_LIFETIME_MS);
     await lived.close();
-    const rollout = createRollout(currentRules(), Date.now());
+    const rollout = createFirstRollout(currentRules(), Date.now());
     rememberRollout(dataDir, { installation: installation.id, rollout: { ...rollout, revision: 7 } });
     for (const end of ['', '-wal', '-shm']) rmSync(join(dataDir, `scoring.sqlite${end}`), { force: true });
   });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Page, Request } from 'playwright-core';
-import { consolePages, signIn } from '../../../scripts/screenshots/browser.ts';
+import { listConsolePages, signIn } from '../../../scripts/screenshots/browser.ts';
 import { closeConsole, describeConsole, NARROW } from './console-tab.ts';
 // Its canary ends the shadow that other suites look at.
 import './keyboard.ts';
@@ -46,7 +46,7 @@ describeConsole('the console in a browser', (tab) => {
     await tab.open('#/nowhere');
     const { page } = tab;
     const findings: string[] = [];
-    for (const { name: title, hash, shows } of await consolePages(tab.seeded)) {
+    for (const { name: title, hash, shows } of await listConsolePages(tab.seeded)) {
       await tab.visit(hash);
       // What is worked out in a process of its own takes its time on a busy machine.
       await page.getByText(shows).first().waitFor();

@@ -3,18 +3,18 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Browser, Locator, Page } from 'playwright-core';
 import {
-  type Look,
+  type DisplaySettings,
   launchBrowser,
   openConsole,
   signIn,
   type WatchedPage,
-  WIDE,
+  WIDE_DISPLAY,
 } from '../../../scripts/screenshots/browser.ts';
 import { type SeededConsole, startSeededConsole } from '../../../scripts/screenshots/seeded-console.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { Tenant } from '../../service/tenant.ts';
 
-export const NARROW: Look = { width: 390, height: 844, colorScheme: 'dark' };
+export const NARROW: DisplaySettings = { width: 390, height: 844, colorScheme: 'dark' };
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core')), 'utf8');
 
@@ -58,7 +58,7 @@ export async function closeConsole(): Promise<void> {
 async function openTab(
   browser: Browser,
   seeded: SeededConsole,
-  look: Look,
+  look: DisplaySettings,
   key: string,
 ): Promise<WatchedPage> {
   // The page that asks for nothing is the fastest to begin with.
@@ -99,12 +99,12 @@ export class ConsoleTab {
   }
 
   /** The tab that tests share, at an address like `#/today`. To load the console anew costs half a second. */
-  open(hash: string, look: Look = WIDE): Promise<void> {
+  open(hash: string, look: DisplaySettings = WIDE_DISPLAY): Promise<void> {
     return this.openAs(this.seeded.key, hash, look);
   }
 
   /** The tab that the tests with a key share, begun afresh as far as pages remember anything; it keeps its time zone. */
-  async openAs(key: string, hash: string, look: Look = WIDE): Promise<void> {
+  async openAs(key: string, hash: string, look: DisplaySettings = WIDE_DISPLAY): Promise<void> {
     const { seeded, browser, shared } = started(this.#console);
     const tab = shared.get(key) ?? (await openTab(browser, seeded, look, key));
     shared.set(key, tab);
@@ -120,7 +120,7 @@ export class ConsoleTab {
   }
 
   /** A tab of the test's own, signed in with a key, at an address. */
-  async openOwn(key: string, hash: string, look: Look = WIDE): Promise<void> {
+  async openOwn(key: string, hash: string, look: DisplaySettings = WIDE_DISPLAY): Promise<void> {
     const { browser, seeded } = started(this.#console);
     this.#tab = await openTab(browser, seeded, look, key);
     await this.visit(hash);

@@ -1,10 +1,10 @@
 /// <reference lib="dom" />
 import { expect } from 'chai';
 import type { Locator } from 'playwright-core';
-import { WIDE } from '../../../scripts/screenshots/browser.ts';
+import { WIDE_DISPLAY } from '../../../scripts/screenshots/browser.ts';
 import { type ConsoleTab, describeConsole } from './console-tab.ts';
 
-const FORCED_COLORS = { ...WIDE, forcedColors: 'active' } as const;
+const FORCED_COLORS = { ...WIDE_DISPLAY, forcedColors: 'active' } as const;
 
 /** More than any page has to stop at. */
 const STOPS_MAX = 120;
@@ -101,7 +101,7 @@ describeConsole('the console with the keyboard alone', (tab) => {
       tab.shop.verdict({ clientIdKey: 'Stranded-Stella', orderRef, amountRequested: '60.00' });
     await asks('stella-1');
     await asks('stella-1');
-    await tab.openOwn(await tab.seeded.keyFor('clients:read', 'decisions'), '#/find', FORCED_COLORS);
+    await tab.openOwn(await tab.seeded.issueShopKey('clients:read', 'decisions'), '#/find', FORCED_COLORS);
     const { page } = tab;
     await keys.press('Control+k');
     await page.getByRole('dialog').waitFor();

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { splitName } from '#workbench/console/page/parts/split-name.ts';
+import { markOddLetters } from '#workbench/console/page/parts/odd-letters.ts';
 
 /** As people see it: marks in brackets. */
 function show(name: string) {
-  return splitName(name)
+  return markOddLetters(name)
     .map(({ text, mark }) => (mark === null ? text : `[${mark}]`))
     .join('');
 }
@@ -31,7 +31,7 @@ describe('a name in the console', () => {
 
   it('loses nothing of itself', () => {
     const rejoined = (name: string) =>
-      splitName(name)
+      markOddLetters(name)
         .map(({ text }) => text)
         .join('');
     fc.assert(

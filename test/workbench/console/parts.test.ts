@@ -10,11 +10,11 @@ import {
   formatMoney,
   parseMinute,
   showTimesInUtc,
+  toMomentText,
   VERSION_FORM,
-  VERSION_NAME,
-  writeMoment,
+  VERSION_NAME_PATTERN,
 } from '#workbench/console/page/parts/format.ts';
-import { listMarks } from '#workbench/console/page/parts/marks.ts';
+import { listTimeMarks } from '#workbench/console/page/parts/marks.ts';
 import { versionOf } from '../../checkout/rollout/rule-folders.ts';
 
 describe('the value of a fact in the console', () => {
@@ -76,7 +76,7 @@ describe('a time in the console', () => {
 
 describe("the console's field for the name of a version", () => {
   it('takes what the service takes', () => {
-    expect(`^${VERSION_NAME}$`).to.equal(RULE_VERSION_PATTERN);
+    expect(`^${VERSION_NAME_PATTERN}$`).to.equal(RULE_VERSION_PATTERN);
     expect(VERSION_FORM).to.equal(RULE_VERSION_FORM);
   });
 });
@@ -88,7 +88,7 @@ const span = { from: 10 * HOUR_MS, to: 20 * HOUR_MS };
 type ShownEntry = WithMomentsAsText<RolloutEntry>;
 
 const change = (hour: number, more: Partial<ShownEntry>): ShownEntry => ({
-  at: writeMoment(hour * HOUR_MS),
+  at: toMomentText(hour * HOUR_MS),
   who: 'ann',
   action: 'canary',
   from: P2_V10,
@@ -108,14 +108,14 @@ const rolloutWith = (...history: readonly ShownEntry[]) => ({
 });
 
 const told = (one: ShownEntry) =>
-  listMarks({ rollout: rolloutWith(one), gaps: [] }, span).map(({ text, isAlert }) => [isAlert, text]);
+  listTimeMarks({ rollout: rolloutWith(one), gaps: [] }, span).map(({ text, isAlert }) => [isAlert, text]);
 
 describe('the marks on a line of time', () => {
   it('are what happened within it, the first first', () => {
     const rollout = rolloutWith(change(9, {}), change(15, {}), change(20, {}));
-    const counts = { entries: 1, ended: 0, changedAt: writeMoment(12 * HOUR_MS) };
+    const counts = { entries: 1, ended: 0, changedAt: toMomentText(12 * HOUR_MS) };
     const list = { list: 'testers', kind: 'client', ofInstallation: false, ...counts } as const;
-    expect(listMarks({ rollout, lists: [list], gaps: [] }, span)).to.deep.equal([
+    expect(listTimeMarks({ rollout, lists: [list], gaps: [] }, span)).to.deep.equal([
       { at: 12 * HOUR_MS, text: 'the list testers was last changed', label: null, isAlert: false },
       {
         at: 15 * HOUR_MS,
@@ -151,9 +151,9 @@ describe('the marks on a line of time', () => {
   });
 
   it('say what the archive lost, from where it shows when it began before', () => {
-    const gap = { from: writeMoment(9 * HOUR_MS), to: writeMoment(11 * HOUR_MS), entries: 1200 };
+    const gap = { from: toMomentText(9 * HOUR_MS), to: toMomentText(11 * HOUR_MS), entries: 1200 };
     const text = `about 1,200 entries between ${formatDateTime(gap.from)} and ${formatDateTime(gap.to)} are lost`;
-    expect(listMarks({ gaps: [gap] }, span)).to.deep.equal([
+    expect(listTimeMarks({ gaps: [gap] }, span)).to.deep.equal([
       { at: span.from, text, label: 'lost', isAlert: true },
     ]);
   });

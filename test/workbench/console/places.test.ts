@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { consolePages } from '../../../scripts/screenshots/browser.ts';
+import { listConsolePages } from '../../../scripts/screenshots/browser.ts';
 import { closeConsole, describeConsole } from './console-tab.ts';
 
 after(closeConsole);
@@ -7,7 +7,7 @@ after(closeConsole);
 describeConsole('the console in a browser', (tab) => {
   it('shows every place, complains of nothing and asks nobody else', async () => {
     await tab.open('#/nowhere');
-    for (const { hash, shows } of await consolePages(tab.seeded)) {
+    for (const { hash, shows } of await listConsolePages(tab.seeded)) {
       await tab.visit(hash);
       await tab.page.getByText(shows).first().waitFor();
     }

@@ -149,7 +149,7 @@ describe('the console over HTTP', () => {
 
   describe('the session', () => {
     it('tells a key what it may do, and until when', async () => {
-      const reader = new Tenant(shop, await seeded.keyFor('decisions'));
+      const reader = new Tenant(shop, await seeded.issueShopKey('decisions'));
       const answer = await reader.ask<{ expiresAt?: number | null }>('GET', 'session');
       expect(answer.status).to.equal(200);
       expect(answer.body).to.include({ platform: 'shop' });
@@ -162,10 +162,13 @@ describe('the console over HTTP', () => {
 
     it('is open to a key of any operation of the platform, and refused to one of the checkout', async () => {
       for (const operation of ['outcomes', 'clients', 'rules'] as const) {
-        const answer = await new Tenant(shop, await seeded.keyFor(operation)).ask('GET', 'session');
+        const answer = await new Tenant(shop, await seeded.issueShopKey(operation)).ask('GET', 'session');
         expect(answer.status, operation).to.equal(200);
       }
-      const checkout = await new Tenant(shop, await seeded.keyFor('score', 'verdict')).ask('GET', 'session');
+      const checkout = await new Tenant(shop, await seeded.issueShopKey('score', 'verdict')).ask(
+        'GET',
+        'session',
+      );
       expect(checkout.status).to.equal(403);
       expect(checkout.body.detail).to.equal(
         'The access key has no operation of the platform; the console needs one of figures, decisions, clients:read, clients, waits, rules:read, rules, outcomes, erase, lists:read, lists, operate, keys, audit, approve. The platform owner grants operations.',

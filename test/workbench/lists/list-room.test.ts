@@ -4,7 +4,7 @@ import { encodeEntry, hashEntryId, type ListEntry } from '#checkout/lists/list-e
 import { ListCopy } from '#checkout/lists/list-node.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { ListOwner } from '#decision/shared-lists.ts';
-import { CASE_PSEUDONYM } from '#workbench/authoring/case-pseudonym.ts';
+import { deriveCasePseudonym } from '#workbench/authoring/case-pseudonym.ts';
 import { explainLackOfRoom, LIST_LIMITS } from '#workbench/lists/list-editor.ts';
 
 const SHOP = toPlatformName('shop');
@@ -39,9 +39,9 @@ function entryOf(
 }
 
 function copyOf(...entries: readonly ListEntry[]): ListCopy {
-  const copy = new ListCopy(CASE_PSEUDONYM);
+  const copy = new ListCopy(deriveCasePseudonym);
   for (const [index, entry] of entries.entries())
-    copy.take({ id: hashEntryId(entry), version: index + 1, text: encodeEntry(entry) });
+    copy.applyRecord({ id: hashEntryId(entry), version: index + 1, text: encodeEntry(entry) });
   return copy;
 }
 
@@ -69,7 +69,7 @@ describe('the room on shared lists', () => {
   it('comes back when entries are removed', () => {
     const one = entryOf(SHOP, 'b', '1');
     const copy = copyOf(entryOf(SHOP, 'a', '1'), entryOf(SHOP, 'a', '2'), one);
-    copy.take({ id: hashEntryId(one), version: 4, text: null });
+    copy.applyRecord({ id: hashEntryId(one), version: 4, text: null });
     expect(why(entryOf(SHOP, 'b', '2'), copy)).to.equal(null);
   });
 
@@ -110,9 +110,9 @@ describe('the names of the lists that hold a value', () => {
   );
 
   it('leave out an entry from the moment at which it ends, and what another platform holds', () => {
-    const namesAt = (now: number) => copy.namesHolding(SHOP, 'method', 'card', now);
+    const namesAt = (now: number) => copy.listNamesWithValue(SHOP, 'method', 'card', now);
     expect(namesAt(UNTIL - 1)).to.have.members(['ending', 'lasting', 'everywhere']);
     expect(namesAt(UNTIL)).to.have.members(['lasting', 'everywhere']);
-    expect(copy.namesHolding(SHOP, 'client', 'card', 0)).to.deep.equal([]);
+    expect(copy.listNamesWithValue(SHOP, 'client', 'card', 0)).to.deep.equal([]);
   });
 });

@@ -6,7 +6,7 @@ import { ListNode } from '#checkout/lists/list-node.ts';
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { createDeviceNames, createPseudonymizer } from '#decision/pseudonym.ts';
-import type { ListSubject } from '#decision/shared-lists.ts';
+import type { RequestLookupParts } from '#decision/shared-lists.ts';
 import type { ListLog, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { Audit, TooManyAuditedChanges } from '#workbench/access/audit.ts';
@@ -32,14 +32,14 @@ function fleet(store: Store, clock = () => NOW) {
   const editor = new ListEditor({ listLog, node, pseudonym, names, audit, clientKeys: TEST_KEYS, clock });
   const desk = { owner: platform, list: 'watched', who: 'key 1' };
   const put = async (value: string, more: Partial<NewListEntry> = {}) => {
-    await editor.make(desk, 'client');
+    await editor.createList(desk, 'client');
     return editor.put(desk, { value, reason: 'chargebacks', expiresAt: null, ...more });
   };
   return { platform, node, other, audit, editor, desk, put };
 }
 
 function isListed(node: ListNode, platform: PlatformName, clientIdKey: string, now = NOW): boolean {
-  const subject: ListSubject = {
+  const subject: RequestLookupParts = {
     platform,
     clientIdKey,
     method: 'card',
@@ -89,11 +89,11 @@ describeOnStores('shared lists', (store) => {
     const ended: string[] = [];
     const change = async (name: string, { owner }: typeof desk) => {
       const ask = { value: name, reason: 'chargebacks', expiresAt: null } as const;
-      await editor.change({ ...desk, owner }, [{ kind: 'put', ask }]);
+      await editor.changeMany({ ...desk, owner }, [{ kind: 'put', ask }]);
       ended.push(name);
     };
-    await editor.make(desk, 'client');
-    await editor.make(othersDesk, 'client');
+    await editor.createList(desk, 'client');
+    await editor.createList(othersDesk, 'client');
     const much = ['first', 'second', 'third', 'fourth'].map((name) => change(name, desk));
     await Promise.all([...much, change('the other', othersDesk)]);
     expect(ended).to.deep.equal(['first', 'the other', 'second', 'third', 'fourth']);
@@ -172,9 +172,9 @@ describeOnStores('shared lists', (store) => {
   it('keep fingerprints by their HMAC alone', async () => {
     const { editor, desk, platform, node } = fleet(store());
     const ask = { reason: 'shared by a ring', expiresAt: null } as const;
-    await editor.make(desk, 'fingerprint');
+    await editor.createList(desk, 'fingerprint');
     const entry = await editor.put(desk, { ...ask, value: 'device of ann' });
-    const { value } = editor.shown(entry);
+    const { value } = editor.toOwnerView(entry);
     expect(entry.value).to.equal(`hmac:${pseudonym('fingerprint', 'device of ann')}`);
     expect(value).to.equal(`hmac:${names.nameOf(platform, pseudonym('fingerprint', 'device of ann'))}`);
     expect(isListed(node, platform, 'ann')).to.equal(true);
@@ -186,8 +186,8 @@ describeOnStores('shared lists', (store) => {
   it('take the name of a device from the platform that knows it by that name, and from no other', async () => {
     const ask = { reason: 'leaked', expiresAt: null } as const;
     const [own, other] = [fleet(store()), fleet(store())];
-    for (const { editor, desk } of [own, other]) await editor.make(desk, 'fingerprint');
-    const shown = own.editor.shown(await own.editor.put(own.desk, { ...ask, value: 'device of ann' }));
+    for (const { editor, desk } of [own, other]) await editor.createList(desk, 'fingerprint');
+    const shown = own.editor.toOwnerView(await own.editor.put(own.desk, { ...ask, value: 'device of ann' }));
     for (const leaked of [shown.value, `hmac:${pseudonym('fingerprint', 'device of ann')}`]) {
       await other.editor.put(other.desk, { ...ask, value: leaked });
       expect(isListed(other.node, other.platform, 'ann')).to.equal(false);
@@ -199,16 +199,16 @@ describeOnStores('shared lists', (store) => {
 
   it('keep values of attributes by their HMAC alone, and name the attribute', async () => {
     const { editor, desk, audit, platform } = fleet(store());
-    const made = await editor.make(desk, 'attribute', 'wallet');
+    const made = await editor.createList(desk, 'attribute', 'wallet');
     expect(made).to.deep.include({ kind: 'attribute', attribute: 'wallet' });
     const ask = { value: 'wallet-1', reason: 'a ring', expiresAt: null } as const;
     const entry = await editor.put(desk, ask);
-    expect(editor.shown(entry).value).to.equal(`hmac:${pseudonym('attribute', 'wallet-1')}`);
+    expect(editor.toOwnerView(entry).value).to.equal(`hmac:${pseudonym('attribute', 'wallet-1')}`);
     const noted = (await audit.read(null, 10_000)).entries.filter((one) => one.platform === platform);
     expect(noted[0]?.after).to.deep.equal({ kind: 'attribute', attribute: 'wallet' });
     expect(JSON.stringify([noted, await store().listLog.read(0, 10_000)])).not.to.include('wallet-1');
-    expect(await editor.make(desk, 'attribute', 'wallet')).to.deep.equal(made);
-    expect(await refusalOf(editor.make(desk, 'attribute', 'phone'))).to.equal(
+    expect(await editor.createList(desk, 'attribute', 'wallet')).to.deep.equal(made);
+    expect(await refusalOf(editor.createList(desk, 'attribute', 'phone'))).to.equal(
       'The list watched holds entries of kind attribute wallet; make a list with another name.',
     );
     expect(await editor.remove(desk, 'wallet-1', null)).to.equal(true);
@@ -216,13 +216,13 @@ describeOnStores('shared lists', (store) => {
 
   it('of kind attribute name one, and those of no other kind do', async () => {
     const { editor, desk } = fleet(store());
-    expect(await refusalOf(editor.make(desk, 'attribute'))).to.equal(
+    expect(await refusalOf(editor.createList(desk, 'attribute'))).to.equal(
       '"attribute" is required with kind attribute: the name under which callers send it.',
     );
-    expect(await refusalOf(editor.make(desk, 'ip', 'wallet'))).to.equal(
+    expect(await refusalOf(editor.createList(desk, 'ip', 'wallet'))).to.equal(
       '"attribute" goes only with kind attribute.',
     );
-    expect(await refusalOf(editor.make(desk, 'attribute', 'my wallet'))).to.equal(
+    expect(await refusalOf(editor.createList(desk, 'attribute', 'my wallet'))).to.equal(
       '"attribute" has letters, digits and "_", starts with a letter, at most 64 characters, like cardCountry, unlike "my wallet".',
     );
   });
@@ -241,13 +241,15 @@ describeOnStores('shared lists', (store) => {
         clock: () => NOW,
       };
       const made = [
-        editor.make(desk, 'attribute', 'wallet'),
-        new ListEditor(parts).make(desk, 'attribute', 'phone'),
+        editor.createList(desk, 'attribute', 'wallet'),
+        new ListEditor(parts).createList(desk, 'attribute', 'phone'),
       ];
       const ends = await Promise.all(made.map((one) => one.catch((error: unknown) => error)));
       expect(ends.filter((end) => end instanceof ListRefusal)).to.have.length(1);
       await Promise.all([node.sync(), other.sync()]);
-      const attributes = [node, other].map(({ copy }) => copy.made(desk.owner, desk.list)?.attribute);
+      const attributes = [node, other].map(
+        ({ copy }) => copy.findListRecord(desk.owner, desk.list)?.attribute,
+      );
       expect(new Set(attributes).size).to.equal(1);
     }
   });
@@ -275,8 +277,8 @@ describeOnStores('shared lists', (store) => {
     const { audit, editor, desk, platform, node } = fleet(store());
     const put = (value: string, more: Partial<NewListEntry> = {}) =>
       ({ kind: 'put', ask: { value, reason: 'import', expiresAt: null, ...more } }) as const;
-    await editor.make(desk, 'client');
-    const effects = await editor.change(desk, [
+    await editor.createList(desk, 'client');
+    const effects = await editor.changeMany(desk, [
       put('ann'),
       put('ann'),
       put('bob', { expiresAt: NOW }),
@@ -291,7 +293,7 @@ describeOnStores('shared lists', (store) => {
       'absent',
     ]);
     expect(isListed(node, platform, 'ann')).to.equal(true);
-    expect(await editor.change(desk, [put('ann'), put('ann', { reason: 'other' })])).to.deep.equal([
+    expect(await editor.changeMany(desk, [put('ann'), put('ann', { reason: 'other' })])).to.deep.equal([
       'unchanged',
       'changed',
     ]);
@@ -320,7 +322,7 @@ describeOnStores('shared lists', (store) => {
     await put('ann');
     for (let made = 2; made < 2_000; made += 1) audit.admit(desk.who, 'list');
     for (const change of [
-      () => editor.make({ ...desk, list: 'other' }, 'ip'),
+      () => editor.createList({ ...desk, list: 'other' }, 'ip'),
       () => put('bob'),
       () => editor.remove(desk, 'ann', null),
     ]) {
@@ -344,7 +346,7 @@ describeOnStores('shared lists', (store) => {
       remove('carl'),
       put('carl'),
     ];
-    expect(await editor.change(desk, edits)).to.deep.equal([
+    expect(await editor.changeMany(desk, edits)).to.deep.equal([
       'added',
       'removed',
       'removed',
@@ -363,11 +365,11 @@ describeOnStores('shared lists', (store) => {
       const { listLog } = store();
       const clock = () => NOW;
       const parts = { names, listLog, node: other, pseudonym, audit, clientKeys: TEST_KEYS, clock };
-      const made = [editor.make(desk, 'client'), new ListEditor(parts).make(desk, 'method')];
+      const made = [editor.createList(desk, 'client'), new ListEditor(parts).createList(desk, 'method')];
       const ends = await Promise.all(made.map((one) => one.catch((error: unknown) => error)));
       expect(ends.filter((end) => end instanceof ListRefusal)).to.have.length(1);
       await Promise.all([node.sync(), other.sync()]);
-      const kinds = [node, other].map(({ copy }) => copy.made(desk.owner, desk.list)?.kind);
+      const kinds = [node, other].map(({ copy }) => copy.findListRecord(desk.owner, desk.list)?.kind);
       expect(new Set(kinds).size).to.equal(1);
     }
   });
@@ -380,16 +382,16 @@ describeOnStores('shared lists', (store) => {
     const misspelt = { ...desk, list: 'wached' };
     for (const change of [
       () => editor.put(misspelt, ask),
-      () => editor.change(misspelt, edits),
+      () => editor.changeMany(misspelt, edits),
       () => editor.remove(misspelt, 'ann', null),
     ]) {
       const error = await change().catch((reason: unknown) => reason);
       expect(error).to.be.instanceOf(UnknownList);
       expect(String(error)).to.include('There is no list "wached"; did you mean "watched"?');
     }
-    const first = await editor.make(desk, 'client');
-    expect(await editor.make(desk, 'client')).to.deep.equal(first);
-    expect(await refusalOf(editor.make(desk, 'ip'))).to.equal(
+    const first = await editor.createList(desk, 'client');
+    expect(await editor.createList(desk, 'client')).to.deep.equal(first);
+    expect(await refusalOf(editor.createList(desk, 'ip'))).to.equal(
       'The list watched holds entries of kind client; make a list with another name.',
     );
   });
@@ -399,7 +401,7 @@ describeOnStores('shared lists', (store) => {
     await put('ann');
     await put('bob');
     await other.sync();
-    await editor.forgetClient(platform, 'ann');
+    await editor.removeClient(platform, 'ann');
     await other.sync();
     expect([node, other].map((one) => isListed(one, platform, 'ann'))).to.deep.equal([false, false]);
     expect(isListed(other, platform, 'bob')).to.equal(true);
@@ -415,10 +417,10 @@ describeOnStores('shared lists', (store) => {
     const { editor, desk, platform, node } = fleet(store());
     const all = { ...desk, owner: INSTALLATION_PLATFORM };
     const ask = { value: 'card', reason: 'an outage', expiresAt: null } as const;
-    expect(await refusalOf(editor.make(all, 'client'))).to.equal(
+    expect(await refusalOf(editor.createList(all, 'client'))).to.equal(
       'A client belongs to one platform, so a list of the whole installation holds none.',
     );
-    await editor.make(all, 'method');
+    await editor.createList(all, 'method');
     await editor.put(all, ask);
     expect(isListed(node, platform, 'anybody')).to.equal(true);
     await editor.remove(all, 'card', null);
@@ -427,7 +429,7 @@ describeOnStores('shared lists', (store) => {
 
   it('refuse a name that no rule could write', async () => {
     const { editor, desk } = fleet(store());
-    expect(await refusalOf(editor.make({ ...desk, list: 'Watched' }, 'client'))).to.equal(
+    expect(await refusalOf(editor.createList({ ...desk, list: 'Watched' }, 'client'))).to.equal(
       'The name of a list has lower-case words joined by "-", starting with a letter, at most 64 characters, like fast-methods.',
     );
   });

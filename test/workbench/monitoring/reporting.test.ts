@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { type ClientState, toShortHash, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { type ClientState, toShortHash, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import type { Store } from '#state/store.ts';
 import { ReportingWatch } from '#workbench/monitoring/reporting.ts';
 import { eventAt } from '../../decision/payer/event-at.ts';
@@ -13,7 +13,7 @@ const START_MS = 1_800_000_000_000;
 
 /** A payer who was granted a requisite for an order. */
 function grantedAt(at: number, order: string): ClientState {
-  return { ...UNKNOWN_CLIENT, events: [eventAt(at, { order: toShortHash(order), granted: true })] };
+  return { ...UNKNOWN_CLIENT_STATE, events: [eventAt(at, { order: toShortHash(order), granted: true })] };
 }
 
 describeOnStores('whether a platform still reports', (store) => {

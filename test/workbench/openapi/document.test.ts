@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { GRANTABLE_OPERATIONS } from '#checkout/access/access-keys.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { removeForeignParts } from '#decision/rules/text/own-part.ts';
+import { excludeForeignParts } from '#decision/rules/text/own-part.ts';
 import { ID_FILE } from '#history/archive/archive-home.ts';
 import { TABLES } from '#history/archive/tables.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
@@ -415,7 +415,7 @@ function wholeDraft(version = 'p2.v20') {
 function proposalOfDraft(version: string) {
   return async (live: Live) => {
     const files = Object.fromEntries(
-      removeForeignParts(new Map(Object.entries(wholeDraft(version).files)), 'shop'),
+      excludeForeignParts(new Map(Object.entries(wholeDraft(version).files)), 'shop'),
     );
     const kept = await live.ask(put(`${DRAFTS}/${version}`, { from: 'p2.v10', files }));
     const { revision }: { revision: number } = JSON.parse(kept.text);

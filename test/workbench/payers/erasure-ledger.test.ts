@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { toClientNumber, toPlatformName } from '#decision/payer/client-key.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { ErasureLedger, LedgerRefused } from '#workbench/payers/erasure.ts';
+import { ErasureLedger, LedgerUnusable } from '#workbench/payers/erasure.ts';
 import { clientKey } from '../../decision/payer/client-keys.ts';
 import { removeDirectory, temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { startService } from '../../service/running-service.ts';
@@ -47,11 +47,11 @@ describe('the erasure ledger', () => {
     const path = newPath();
     writeFileSync(path, 'Dear Ann\n');
     expect(() => new ErasureLedger(path)).to.throw(
-      LedgerRefused,
+      LedgerUnusable,
       'ERASURE_LEDGER names a file that does not begin as an erasure ledger does; name another file, or put the ledger back',
     );
     expect(() => new ErasureLedger(join(path, 'below'))).to.throw(
-      LedgerRefused,
+      LedgerUnusable,
       `ERASURE_LEDGER names ${path}/below, which cannot be read and written; check the path and its permissions`,
     );
   });

@@ -67,7 +67,7 @@ describeOnStores('unreadable data in a store', (store) => {
     const found = await unreadable();
     expect(found.map(({ kind, name }) => ({ kind, name }))).to.deep.equal([placeOf(client)]);
     const lookup = new DecisionLookup(store(), ArchiveReader.withoutArchive(store()));
-    expect(await lookup.clientOf(client.hash)).to.deep.equal(client);
+    expect(await lookup.findClient(client.hash)).to.deep.equal(client);
     await shop.ask('DELETE', 'client?clientIdKey=found');
     expect(await unreadable()).to.deep.equal([]);
   });

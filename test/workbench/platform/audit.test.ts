@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Shape } from '#base/shapes.ts';
+import type { ValueOf } from '#base/shapes.ts';
 import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Audit } from '#workbench/access/audit.ts';
@@ -19,7 +19,7 @@ interface Check {
 const OVERRIDE = { group: 'BLOCKED', reason: 'chargebacks' };
 const MADE = { kind: 'method' };
 
-type Page = Shape<typeof AuditPageSchema>;
+type Page = ValueOf<typeof AuditPageSchema>;
 
 describeOnStores('the audit over HTTP', (store) => {
   let number = 0;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Shape } from '#base/shapes.ts';
+import type { ValueOf } from '#base/shapes.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import type { PlatformEventSchema } from '#workbench/platform/events.ts';
 import { ArchivedStore } from '../../history/archive/archived-store.ts';
@@ -12,7 +12,7 @@ import { newPlatform } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
 interface Page {
-  readonly events: readonly Shape<typeof PlatformEventSchema>[];
+  readonly events: readonly ValueOf<typeof PlatformEventSchema>[];
   readonly next: string | null;
 }
 

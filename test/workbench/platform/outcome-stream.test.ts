@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import type { OrderReport } from '#checkout/scoring/order-report.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { GrantWatch } from '#workbench/platform/grant-watch.ts';
-import { recordOutcomes } from '#workbench/platform/outcomes.ts';
+import { recordOutcomeLines } from '#workbench/platform/outcomes.ts';
 import { until } from '../../servers/until.ts';
 import type { Answer } from '../../service/http-call.ts';
 import { KEY_LIFETIME_MS } from '../../service/key-lifetime.ts';
@@ -157,7 +157,7 @@ describe('a stream of outcomes', () => {
       },
     };
     const grant = new GrantWatch(async () => true);
-    const stream = recordOutcomes(Readable.from(bytes), recorder, grant, () => {});
+    const stream = recordOutcomeLines(Readable.from(bytes), recorder, grant, () => {});
     const result = stream.next();
     await until('a thousand lines are read', async () => expected >= 1000);
     await setImmediate();
@@ -181,7 +181,7 @@ describe('a stream of outcomes', () => {
     const recorder = { expect: () => {}, record };
     const grant = new GrantWatch(async () => true);
     const lines: object[] = [];
-    const stream = recordOutcomes(Readable.from(bytes), recorder, grant, (fault) => faults.push(fault));
+    const stream = recordOutcomeLines(Readable.from(bytes), recorder, grant, (fault) => faults.push(fault));
     for await (const line of stream) lines.push(line);
     grant.stop();
     expect(lines).to.deep.equal([

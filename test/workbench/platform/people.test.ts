@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import type { Shape } from '#base/shapes.ts';
+import type { ValueOf } from '#base/shapes.ts';
 import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { Audit } from '#workbench/access/audit.ts';
-import { parseRoles } from '#workbench/access/roles.ts';
+import { parseRoleGrantItems } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
 import type { PeopleSchema } from '#workbench/platform/people.ts';
 import { call, type Problem } from '../../service/http-call.ts';
@@ -10,9 +10,11 @@ import { serviceOfSuite } from '../../service/running-service.ts';
 import { Tenant } from '../../service/tenant.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
-type People = Shape<typeof PeopleSchema>;
+type People = ValueOf<typeof PeopleSchema>;
 
-const PARSED = parseRoles('groups:fraud=analyst@shop,groups:desk=support@bank,groups:ops=operator@*');
+const PARSED = parseRoleGrantItems(
+  'groups:fraud=analyst@shop,groups:desk=support@bank,groups:ops=operator@*',
+);
 const ROLES = typeof PARSED === 'string' ? [] : PARSED;
 const [FRAUD = '', DESK = '', OPS = ''] = ROLES.map(({ item }) => item);
 

@@ -3,14 +3,14 @@ import { pino } from 'pino';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Audit } from '#workbench/access/audit.ts';
-import { parseRoles } from '#workbench/access/roles.ts';
+import { parseRoleGrantItems } from '#workbench/access/roles.ts';
 import { freePort } from '../../servers/free-port.ts';
 import { type RunningProvider, startIdentityProvider } from '../../servers/identity-provider.ts';
 import { call, type HeaderList, type Problem } from '../../service/http-call.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
-const PARSED = parseRoles(
+const PARSED = parseRoleGrantItems(
   'groups:fraud-team=analyst@shop,groups:fraud-team=support@bank,groups:ops=operator@*',
 );
 const ROLES = typeof PARSED === 'string' ? [] : PARSED;
@@ -145,7 +145,7 @@ describeOnStores('signing in at an identity provider', (store) => {
       await issue('shop', 'ann'),
     ];
     await signIn('ann');
-    const live = [bobs, atShop, others].map(async (id) => (await keys.live(id)) !== null);
+    const live = [bobs, atShop, others].map(async (id) => (await keys.findLive(id)) !== null);
     expect(await Promise.all(live)).to.deep.equal([true, false, true]);
     const { entries } = await new Audit(store().auditLog, Date.now).read(null, 1000);
     expect(entries.findLast(({ action }) => action === 'key revoked')).to.deep.include({

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { BadGoal, parseGoal } from '#workbench/rollout/goal.ts';
+import { GoalError, parseGoal } from '#workbench/rollout/goal.ts';
 import { versionOf } from '../../checkout/rollout/rule-folders.ts';
 
 type Asked = Parameters<typeof parseGoal>[0];
@@ -10,7 +10,7 @@ function goal(mode: Asked['mode'], more: Partial<Asked> = {}) {
   try {
     return parseGoal({ version: versionOf('p2.v11'), mode, ...NOTHING, ...more });
   } catch (error) {
-    return error instanceof BadGoal ? `${error.member} ${error.message}` : error;
+    return error instanceof GoalError ? `${error.member} ${error.message}` : error;
   }
 }
 

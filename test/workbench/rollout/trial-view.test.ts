@@ -6,9 +6,9 @@ import {
   computeLogEvidence,
   findGuardBreach,
   getTrialStage,
-  listGuardGains,
+  listImprovedShares,
 } from '#checkout/rollout/guard.ts';
-import { type Candidate, createRollout, type Rollout } from '#checkout/rollout/rollout.ts';
+import { type Candidate, createFirstRollout, type Rollout } from '#checkout/rollout/rollout.ts';
 import type { TrialCounts } from '#checkout/rollout/trial-counts.ts';
 import type { Decision } from '#decision/decision.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
@@ -33,7 +33,7 @@ const CANDIDATE: Candidate = {
 
 /** With one candidate. */
 function rolloutOf(candidate: Candidate): Rollout {
-  return { ...createRollout({ version, digest }, 1), candidates: [candidate] };
+  return { ...createFirstRollout({ version, digest }, 1), candidates: [candidate] };
 }
 
 describe('the view of a trial', () => {
@@ -162,14 +162,14 @@ describe('the guard of a canary', () => {
     const active = clients(1000, 400, { waited: 400, bots: 300, paid: 300 });
     const candidate = clients(1000, 10, { waited: 10, bots: 10, paid: 600 });
     expect(findGuardBreach({ active, candidate }, 50, 5)).to.equal(null);
-    const gains = listGuardGains({ active, candidate }, 50, 5);
+    const gains = listImprovedShares({ active, candidate }, 50, 5);
     expect(gains.map((gain) => gain.split(' of 1000')[0])).to.deep.equal([
       'BLOCK share 1.0 %',
       'WAIT share 1.0 %',
       'bot flag share 1.0 %',
       'paid share 60.0 %',
     ]);
-    expect(listGuardGains({ active: candidate, candidate: active }, 50, 5)).to.deep.equal([]);
+    expect(listImprovedShares({ active: candidate, candidate: active }, 50, 5)).to.deep.equal([]);
   });
 
   it('accepts a difference within the points, however certain', () => {

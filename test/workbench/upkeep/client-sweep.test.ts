@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ClientKey } from '#decision/payer/client-key.ts';
-import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
-import { ClientSweep } from '#workbench/upkeep/client-sweep.ts';
+import { type ClientState, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
+import { ClientCompactor } from '#workbench/upkeep/client-compactor.ts';
 import { changeTo, newClient } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
@@ -16,12 +16,12 @@ function scoredAt(at: number): ClientState {
     shown: [{ hint: { kind: 'ip', id: 'hmac' }, lastAt: at }],
     asked: [],
   } as const;
-  return { ...UNKNOWN_CLIENT, firstSeenAt: at, lastAt: at, hints };
+  return { ...UNKNOWN_CLIENT_STATE, firstSeenAt: at, lastAt: at, hints };
 }
 
 describeOnStores('the sweep over the states of payers', (store) => {
   const sweep = (now: number) =>
-    new ClientSweep({
+    new ClientCompactor({
       store: store(),
       clock: () => now,
       onTrouble: (error) => {
@@ -71,6 +71,6 @@ describeOnStores('the sweep over the states of payers', (store) => {
     const text = (await store().load(client)).stamp.raw ?? '';
     await store().erase(client);
     expect(await store().texts.replaceState(client.hash, text, '[]')).to.equal(false);
-    expect((await store().load(client)).state).to.deep.equal(UNKNOWN_CLIENT);
+    expect((await store().load(client)).state).to.deep.equal(UNKNOWN_CLIENT_STATE);
   });
 });

@@ -2,16 +2,16 @@ import { dirname } from 'node:path';
 import type { Archive } from '#history/archive/archive.ts';
 import { verifyArchive } from '#workbench/verify/verify-archive.ts';
 import { RULES_FOLDER } from '../../../../test/service/current-rules.ts';
-import { type Figure, figuresOf } from '../../figure.ts';
-import type { Plan } from '../../plan.ts';
-import { used } from './backtest.ts';
-import { madeUpDay } from './made-up-archive.ts';
+import { createFigureMaker, type Figure } from '../../figure.ts';
+import type { BenchPlan } from '../../plan.ts';
+import { measureUsage } from './backtest.ts';
+import { buildDayArchive } from './made-up-archive.ts';
 
-const figure = figuresOf('archive');
+const figure = createFigureMaker('archive');
 
 /** Measures the size on disk of a made-up day of payments with random ids, and whether all of it is verified. */
-export async function* measureArchive(plan: Plan): AsyncGenerator<Figure> {
-  const day = await madeUpDay(plan);
+export async function* measureArchive(plan: BenchPlan): AsyncGenerator<Figure> {
+  const day = await buildDayArchive(plan);
   yield* sizes(day);
   yield* verifying(plan, day.folder);
 }
@@ -19,7 +19,7 @@ export async function* measureArchive(plan: Plan): AsyncGenerator<Figure> {
 function* sizes(archive: Archive): Generator<Figure> {
   const state = archive.read();
   for (const table of ['decisions', 'outcomes', 'scores'] as const) {
-    const segments = archive.segments(state, { table });
+    const segments = archive.listSegments(state, { table });
     const sum = (of: 'bytes' | 'rows') => segments.reduce((total, segment) => total + segment[of], 0);
     const target = table === 'decisions' ? { atMost: 110 } : null;
     const name = `bytes a row of ${table}, random UUIDs`;
@@ -27,10 +27,10 @@ function* sizes(archive: Archive): Generator<Figure> {
   }
 }
 
-async function* verifying({ onProgress }: Plan, archiveDir: string): AsyncGenerator<Figure> {
+async function* verifying({ onProgress }: BenchPlan, archiveDir: string): AsyncGenerator<Figure> {
   onProgress('archive: verifying its decisions');
   const ask = { archiveDir, rulesDir: dirname(RULES_FOLDER), onProgress: () => {} };
-  const { result, cpuSeconds } = await used(() =>
+  const { result, cpuSeconds } = await measureUsage(() =>
     verifyArchive({ ...ask, signalSecrets: [], from: null, to: null, threads: 1 }),
   );
   const { checked, reproduced } = result;

@@ -1,23 +1,23 @@
 import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { currentRules } from '../../../../test/service/current-rules.ts';
-import { type Figure, figuresOf } from '../../figure.ts';
-import type { Plan } from '../../plan.ts';
-import { PLATFORM } from '../../sample.ts';
-import { madeUpDay } from './made-up-archive.ts';
+import { createFigureMaker, type Figure } from '../../figure.ts';
+import type { BenchPlan } from '../../plan.ts';
+import { BENCH_PLATFORM } from '../../sample.ts';
+import { buildDayArchive } from './made-up-archive.ts';
 
-const figure = figuresOf('backtest');
+const figure = createFigureMaker('backtest');
 
 const EVENTS_PER_CPU_SECOND_MIN = 40_000;
 
 /** Measures the speed of a backtest on the made-up day per CPU second, and its memory. */
-export async function* measureBacktest(plan: Plan): AsyncGenerator<Figure> {
-  const day = await madeUpDay(plan);
+export async function* measureBacktest(plan: BenchPlan): AsyncGenerator<Figure> {
+  const day = await buildDayArchive(plan);
   plan.onProgress('backtest: asking the version that decided');
   const rules = currentRules();
   const place = { kind: 'archive', folder: day.folder } as const;
-  const ask = { place, from: null, to: null, platform: PLATFORM, threads: 1 };
-  const { cpuSeconds, memoryMib } = await used(() =>
+  const ask = { place, from: null, to: null, platform: BENCH_PLATFORM, threads: 1 };
+  const { cpuSeconds, memoryMib } = await measureUsage(() =>
     withEvidence(ask, (evidence) =>
       runBacktest(evidence, { tried: [{ rules, values: {} }], against: null, rulesOf: () => rules }),
     ),
@@ -30,7 +30,7 @@ export async function* measureBacktest(plan: Plan): AsyncGenerator<Figure> {
 const MEMORY_EVERY_MS = 100;
 
 /** Returns the result of `work` with the CPU time of all threads and the peak memory of the process. */
-export async function used<T>(work: () => Promise<T>): Promise<{
+export async function measureUsage<T>(work: () => Promise<T>): Promise<{
   readonly result: T;
   readonly cpuSeconds: number;
   readonly memoryMib: number;

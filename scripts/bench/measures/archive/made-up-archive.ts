@@ -14,16 +14,16 @@ import { getPartition, getPartitionNumber } from '#state/keys.ts';
 import { clientKey, TEST_SALT } from '../../../../test/decision/payer/client-keys.ts';
 import { currentRules } from '../../../../test/service/current-rules.ts';
 import { MadeUpHistory } from '../../made-up-history.ts';
-import type { Plan } from '../../plan.ts';
+import type { BenchPlan } from '../../plan.ts';
 
 const DAY_MS = 86_400_000;
 const MIDNIGHT = Date.UTC(2026, 0, 1);
 const PORTION = 20_000;
 
 /** Makes a day of payments with random ids, in the form in which the shipper leaves it, with one segment per table. */
-export async function madeUpDay({ archivesDir, decisions, onProgress }: Plan): Promise<Archive> {
+export async function buildDayArchive({ archivesDir, decisions, onProgress }: BenchPlan): Promise<Archive> {
   const archive = new Archive(join(archivesDir, `day-of-${decisions}`));
-  if (decisionsIn(archive) === decisions && mergeOf(archive) === null) return archive;
+  if (countDecisions(archive) === decisions && mergeOf(archive) === null) return archive;
   // An interrupted run cannot be continued, because its payers are not known any more.
   rmSync(archive.folder, { recursive: true, force: true });
   await writeSalt(archive.home, TEST_SALT);
@@ -55,20 +55,20 @@ export async function madeUpDay({ archivesDir, decisions, onProgress }: Plan): P
 }
 
 /** Copies the made-up day with other clients and orders until there are `searched` decisions. */
-export async function madeUpDays(plan: Plan, day: Archive): Promise<Archive> {
+export async function buildDaysArchive(plan: BenchPlan, day: Archive): Promise<Archive> {
   const { archivesDir, decisions, searched, onProgress } = plan;
   const days = Math.ceil(searched / decisions);
   const archive = new Archive(join(archivesDir, `days-of-${decisions}`));
-  const originals = day.segments(day.read(), { table: 'decisions' });
+  const originals = day.listSegments(day.read(), { table: 'decisions' });
   await writing(archive, async (writer) => {
-    for (let copy = Math.floor(decisionsIn(archive) / decisions); copy < days; copy++) {
+    for (let copy = Math.floor(countDecisions(archive) / decisions); copy < days; copy++) {
       onProgress(`archive: copy ${copy + 1} of ${days}`);
       const copies: Segment[] = [];
       for (const original of originals) {
         const select = `SELECT * REPLACE (
           (decided_at + INTERVAL ${copy} DAY)::TIMESTAMP_MS AS decided_at, hash(client_hash, ${copy}) AS client_hash,
-          uuid()::VARCHAR AS order_ref, uuid()::VARCHAR AS request_id) FROM ${day.source([original])}`;
-        const made = await writer.copy(select, {
+          uuid()::VARCHAR AS order_ref, uuid()::VARCHAR AS request_id) FROM ${day.createRowsSql([original])}`;
+        const made = await writer.writeQueryRows(select, {
           ...original,
           day: formatDay(original.from + copy * DAY_MS),
         });
@@ -88,9 +88,9 @@ function hashOf({ platform, clientIdKey }: JournalEntry): string {
   return clientKey(platform, clientIdKey).hash;
 }
 
-export function decisionsIn(archive: Archive): number {
+export function countDecisions(archive: Archive): number {
   return archive
-    .segments(archive.read(), { table: 'decisions' })
+    .listSegments(archive.read(), { table: 'decisions' })
     .reduce((sum, segment) => sum + segment.rows, 0);
 }
 

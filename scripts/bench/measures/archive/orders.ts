@@ -6,12 +6,12 @@ import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { REGISTERS_WITHOUT_STORE } from '#history/archive/s3/open-archive.ts';
 import { NUMBER_CURSORS } from '#state/journal.ts';
 import { TEST_KEYS } from '../../../../test/decision/payer/client-keys.ts';
-import { type Figure, figuresOf, median } from '../../figure.ts';
-import type { Plan } from '../../plan.ts';
-import { PLATFORM } from '../../sample.ts';
-import { decisionsIn, madeUpDay, madeUpDays } from './made-up-archive.ts';
+import { computeMedian, createFigureMaker, type Figure } from '../../figure.ts';
+import type { BenchPlan } from '../../plan.ts';
+import { BENCH_PLATFORM } from '../../sample.ts';
+import { buildDayArchive, buildDaysArchive, countDecisions } from './made-up-archive.ts';
 
-const figure = figuresOf('orders');
+const figure = createFigureMaker('orders');
 
 const LOOKUPS = 30;
 const target = { atMost: 300 };
@@ -20,9 +20,9 @@ const target = { atMost: 300 };
  * Measures how long it takes to look up an order in an archive of many days. Half of these orders are not in the
  * archive.
  */
-export async function* measureOrders(plan: Plan): AsyncGenerator<Figure> {
-  const days = await madeUpDays(plan, await madeUpDay(plan));
-  const all = decisionsIn(days);
+export async function* measureOrders(plan: BenchPlan): AsyncGenerator<Figure> {
+  const days = await buildDaysArchive(plan, await buildDayArchive(plan));
+  const all = countDecisions(days);
   plan.onProgress(`orders: finding orders among ${all} decisions`);
   const orders = await someOrders(days);
   const reader = new ArchiveReader(days.folder, {
@@ -37,7 +37,7 @@ export async function* measureOrders(plan: Plan): AsyncGenerator<Figure> {
   const times: number[] = [];
   for (const [place, order] of [...orders, ...orders.map(() => randomUUID())].entries()) {
     const startMs = performance.now();
-    const found = await reader.decisionsOfOrder(PLATFORM, order, 10);
+    const found = await reader.decisionsOfOrder(BENCH_PLATFORM, order, 10);
     times.push(performance.now() - startMs);
     if (found.decisions.length > 0 !== place < orders.length)
       throw new Error(`order ${order} was not looked up correctly`);
@@ -47,7 +47,7 @@ export async function* measureOrders(plan: Plan): AsyncGenerator<Figure> {
   const name = `an order among ${all} decisions`;
   yield figure(`${name}, the first of a process`, first, 'ms', target);
   yield figure(`${name}, slowest of the next ${others.length}`, Math.max(...others), 'ms', target);
-  yield figure(`${name}, median`, median(others), 'ms');
+  yield figure(`${name}, median`, computeMedian(others), 'ms');
 }
 
 async function someOrders(archive: Archive): Promise<readonly string[]> {
@@ -57,7 +57,7 @@ async function someOrders(archive: Archive): Promise<readonly string[]> {
     temporaryFolder: join(archive.folder, 'spill'),
   });
   try {
-    const source = archive.source(archive.segments(archive.read(), { table: 'decisions' }));
+    const source = archive.createRowsSql(archive.listSegments(archive.read(), { table: 'decisions' }));
     const rows = await duck.rows(`SELECT order_ref FROM ${source} USING SAMPLE ${LOOKUPS}`);
     return rows.map(({ order_ref }) => String(order_ref));
   } finally {

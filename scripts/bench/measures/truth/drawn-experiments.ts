@@ -24,37 +24,37 @@ const ORDERS_MAX = 200;
 const POPULATION = 200_000;
 
 /** Draws from the standard normal distribution. */
-export function normal(draw: Draw): number {
+export function drawNormal(draw: Draw): number {
   return Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
 }
 
 /** How unequal payers and orders are. */
-interface Weight {
+interface Inequality {
   /** The smaller this is, the more orders the busiest payers have. */
   readonly orders: number;
   /** The standard deviation of the logarithms of amounts. */
   readonly amounts: number;
 }
 
-export const HEAVY: Weight = { orders: 1.5, amounts: 1.2 };
-export const LIGHT: Weight = { orders: 4, amounts: 0.5 };
+export const UNEQUAL_PAYERS: Inequality = { orders: 1.5, amounts: 1.2 };
+export const SIMILAR_PAYERS: Inequality = { orders: 4, amounts: 0.5 };
 
 /** Draws a client. Two of five never pay. Some of the others order again and again, and a few take payments back. */
-function clientOf(draw: Draw, weight: Weight): Values {
+function clientOf(draw: Draw, weight: Inequality): Values {
   if (draw() < 0.4) return { amount: 0, reversals: 0 };
   const orders = Math.min(ORDERS_MAX, Math.floor((1 - draw()) ** (-1 / weight.orders)));
-  const [usual, takesBack] = [Math.exp(3 + 0.5 * normal(draw)), draw() < 0.03];
+  const [usual, takesBack] = [Math.exp(3 + 0.5 * drawNormal(draw)), draw() < 0.03];
   let [amount, reversals] = [0, 0];
   for (let order = 0; order < orders; order++) {
     if (draw() < 0.2) continue;
     if (takesBack && draw() < 0.5) reversals += 1;
-    else amount += usual * Math.exp(weight.amounts * normal(draw));
+    else amount += usual * Math.exp(weight.amounts * drawNormal(draw));
   }
   return { amount, reversals };
 }
 
 /** Draws a population. Amounts are capped at the 99.9 % point of other clients of the same kind. */
-function population(weight: Weight): readonly Values[] {
+function population(weight: Inequality): readonly Values[] {
   const [before, draw] = [seeded(1), seeded(2)];
   const amounts = Array.from({ length: POPULATION / 10 }, () => clientOf(before, weight).amount).toSorted(
     (a, b) => a - b,
@@ -119,14 +119,14 @@ interface DrawnPlan {
 }
 
 /** The result of one experiment. */
-export interface Drawn {
+export interface DrawnResult {
   /**
    * The version that was recommended first: the candidate or the active version. Null if no estimate recommended one.
    */
   recommended: string | null;
   /** Whether any estimate had an interval of the value, and whether such an interval missed the truth. */
-  spoke: boolean;
-  missed: boolean;
+  hasInterval: boolean;
+  missedTruth: boolean;
   /** The number of clients that the first estimate with an interval of the value said are needed. */
   clientsNamed: number | null;
 }
@@ -135,12 +135,12 @@ export class DrawnExperiments {
   readonly #population: readonly Values[];
   readonly #mean: number;
 
-  constructor(weight: Weight) {
+  constructor(weight: Inequality) {
     this.#population = population(weight);
     this.#mean = this.#population.reduce((sum, one) => sum + METRICS.value(one), 0) / this.#population.length;
   }
 
-  run({ draws, ...plan }: DrawnPlan): readonly Drawn[] {
+  run({ draws, ...plan }: DrawnPlan): readonly DrawnResult[] {
     return Array.from({ length: draws }, (_, seed) => this.#one(plan, seeded(100 + seed)));
   }
 
@@ -151,9 +151,14 @@ export class DrawnExperiments {
   }
 
   /** Runs one experiment, and estimates the result several times on the way. */
-  #one({ clients, looks, share, effect, untilPrinted }: Omit<DrawnPlan, 'draws'>, draw: Draw): Drawn {
+  #one({ clients, looks, share, effect, untilPrinted }: Omit<DrawnPlan, 'draws'>, draw: Draw): DrawnResult {
     const [active, candidate] = [new DrawnArm(), new DrawnArm()];
-    const found: Drawn = { recommended: null, spoke: false, missed: false, clientsNamed: null };
+    const found: DrawnResult = {
+      recommended: null,
+      hasInterval: false,
+      missedTruth: false,
+      clientsNamed: null,
+    };
     const step = Math.ceil(clients / looks);
     let until = clients;
     for (let client = 1; client <= until; client++) {
@@ -170,11 +175,11 @@ export class DrawnExperiments {
   }
 }
 
-function look(found: Drawn, [active, candidate]: readonly [ArmTotals, ArmTotals], truth: number): void {
+function look(found: DrawnResult, [active, candidate]: readonly [ArmTotals, ArmTotals], truth: number): void {
   const value = computeDifferences(active, [candidate]).find(({ metric }) => metric === 'value');
   if (value !== undefined) {
-    found.spoke = true;
-    found.missed ||= truth < value.low || value.high < truth;
+    found.hasInterval = true;
+    found.missedTruth ||= truth < value.low || value.high < truth;
     if (value.clientsToGo !== null)
       found.clientsNamed ??= active.clients + candidate.clients + value.clientsToGo;
   }

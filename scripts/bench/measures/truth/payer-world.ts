@@ -1,13 +1,13 @@
 import type { RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import { isAttempt } from '#decision/conclude-verdict.ts';
-import { HOLDOUT_PERIOD_MS, type HoldoutDraw } from '#decision/holdout.ts';
+import { type DrawHoldouts, HOLDOUT_PERIOD_MS } from '#decision/holdout.ts';
 import { type ClientKey, toClientNumber, toPlatformName } from '#decision/payer/client-key.ts';
 import type { Store } from '#state/store.ts';
 import { scoringService } from '../../../../test/service/scoring-service.ts';
 import { seeded } from '../../../../test/simulation/seeded-random.ts';
 import { T0 } from '../../../../test/state/clients.ts';
-import { normal } from './drawn-experiments.ts';
+import { drawNormal } from './drawn-experiments.ts';
 
 const SHOP = toPlatformName('shop');
 const SECOND_MS = 1000;
@@ -84,7 +84,7 @@ export class PayerWorld {
     store: Store,
     ruleSource: RuleSource,
     { payers, ...plan }: WorldPlan,
-    holdoutDraw: HoldoutDraw,
+    holdoutDraw: DrawHoldouts,
   ) {
     this.#payers = Array.from({ length: payers }, (_, place) =>
       payerOf(store.clientKeys.of(SHOP, `payer-${place}`), place, plan),
@@ -137,7 +137,7 @@ export class PayerWorld {
     const { clientIdKey } = client;
     // All chances are drawn whatever happens, so that a payer is the same under other rules.
     const chances = { leaves: draw(), pays: draw(), reverses: draw(), reported: draw() };
-    const amount = Math.round(100 * Math.exp(3 + 0.6 * normal(draw))) / 100;
+    const amount = Math.round(100 * Math.exp(3 + 0.6 * drawNormal(draw))) / 100;
     const simulated = { at: this.now, amount, shown: 0, paid: false, unpaid: false, reversed: false };
     payer.orders.push(simulated);
     if (!(yield* this.#granted(payer, orderOf(clientIdKey, orderRef, amount), chances.leaves))) return;

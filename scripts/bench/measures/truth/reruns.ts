@@ -1,6 +1,6 @@
 import { Fleet } from '#checkout/rollout/fleet.ts';
-import { createFixedRules } from '#checkout/rollout/loaded-rules.ts';
-import { createHoldoutDraw, type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
+import { createFixedRuleSource } from '#checkout/rollout/loaded-rules.ts';
+import { createHoldoutDraw, type DrawHoldouts, NO_HOLDOUTS } from '#decision/holdout.ts';
 import { DEFAULT_OBJECTIVE, encodeObjective } from '#decision/objective.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { DecidingRules } from '#history/evidence/question.ts';
@@ -19,7 +19,7 @@ import { ArchivedStore } from '../../../../test/history/archive/archived-store.t
 import { simulatedTrial, trueDifferences } from '../../../../test/history/evidence/experiment/two-ladders.ts';
 import { T0 } from '../../../../test/state/clients.ts';
 import { PayerWorld, type SimulatedOrder, type SimulatedPayer, type WorldPlan } from './payer-world.ts';
-import { inAStore } from './store-for-work.ts';
+import { withTemporaryStore } from './temporary-store.ts';
 
 const WINDOW_DAYS = 7;
 const REVERSAL_DAYS = 11;
@@ -69,7 +69,7 @@ const FIGURES = ['payments', 'amount', 'reversals', 'requisites', 'value'] as co
 type Figures = Record<(typeof FIGURES)[number], number>;
 
 /** The interval of an estimate per client, and the true figure, which a rerun with the same payers gave. */
-export interface Rerun {
+export interface EstimateCheck {
   readonly name: string;
   readonly low: number;
   readonly high: number;
@@ -81,7 +81,10 @@ export interface Rerun {
  * each of two holdouts and with the opposite of the holdout's draw. All simulations run at once, because one
  * simulation mostly waits for its disk.
  */
-export async function rerunsOf(seed: number, payers: number): Promise<readonly Rerun[]> {
+export async function checkEstimatesByReruns(
+  seed: number,
+  payers: number,
+): Promise<readonly EstimateCheck[]> {
   const place = { seed, payers: Math.ceil(0.6 * payers), inRings: IN_RINGS.trial };
   const [ladders, plain, without, net, ...holdouts] = await Promise.all([
     ladderReruns(seed),
@@ -96,7 +99,7 @@ export async function rerunsOf(seed: number, payers: number): Promise<readonly R
   return [...ladders, ...byTrial, ...holdouts.flat()];
 }
 
-async function ladderReruns(seed: number): Promise<readonly Rerun[]> {
+async function ladderReruns(seed: number): Promise<readonly EstimateCheck[]> {
   const [found] = await simulatedTrial(seed);
   const differences = await trueDifferences(seed, found);
   return differences.map(({ metric, ...told }) => ({ name: `longer waits: ${metric}`, ...told }));
@@ -104,9 +107,9 @@ async function ladderReruns(seed: number): Promise<readonly Rerun[]> {
 
 /** Runs the same payers under one version alone. */
 function payersUnder(version: string, plan: WorldPlan): Promise<readonly SimulatedPayer[]> {
-  return inAStore(async (store) => {
+  return withTemporaryStore(async (store) => {
     const rules = await fixed(store, version);
-    return new PayerWorld(store, createFixedRules(rules), plan, NO_HOLDOUTS).live();
+    return new PayerWorld(store, createFixedRuleSource(rules), plan, NO_HOLDOUTS).live();
   });
 }
 
@@ -115,13 +118,16 @@ function payersUnder(version: string, plan: WorldPlan): Promise<readonly Simulat
  * draw, and one with the opposite of the draw. Simulations in which nobody or everybody is held out do not give the
  * truth, because who enters a later period depends on the earlier periods.
  */
-async function holdoutOf({ name, version, rule }: HeldOut, plan: WorldPlan): Promise<readonly Rerun[]> {
+async function holdoutOf(
+  { name, version, rule }: HeldOut,
+  plan: WorldPlan,
+): Promise<readonly EstimateCheck[]> {
   const draw = createHoldoutDraw(`truth-${plan.seed}`);
-  const opposite: HoldoutDraw = (client, at) => (one, share) => !draw(client, at)(one, share);
+  const opposite: DrawHoldouts = (client, at) => (one, share) => !draw(client, at)(one, share);
   const worlds = [draw, opposite].map((drawn) =>
-    inAStore(async (store) => {
+    withTemporaryStore(async (store) => {
       const rules = await fixed(store, version);
-      const simulated = await new PayerWorld(store, createFixedRules(rules), plan, drawn).live();
+      const simulated = await new PayerWorld(store, createFixedRuleSource(rules), plan, drawn).live();
       return {
         simulated,
         net: drawn === draw ? await archived(store, (evidence) => netOf(evidence, rules, rule)) : null,
@@ -139,7 +145,7 @@ function netReruns(
   name: string,
   net: HoldoutResult['net'],
   without: (figure: keyof Figures) => number,
-): readonly Rerun[] {
+): readonly EstimateCheck[] {
   return FIGURES.flatMap((figure) => {
     const told = net?.[figure] ?? null;
     if (net === null || told === null) return [];
@@ -166,18 +172,18 @@ async function netOf(
 
 /** Returns what the report of a trial prints about the rule that the candidate lacks. */
 function netByTrial(version: string, plan: WorldPlan): Promise<HoldoutResult['net']> {
-  return inAStore(async (store) => {
+  return withTemporaryStore(async (store) => {
     const node = await nodeOf(store);
     const objective = encodeObjective(OBJECTIVE) ?? '';
     const goal = { mode: 'canary', percent: 50, guardPoints: null, objective } as const;
     const change = { who: 'ann', at: T0, reason: 'a trial', revision: null, acceptDifference: true };
     const parts = { fleet: new Fleet(store), rules: node.rules, store, decidedLately: async () => [] };
     await rollOut(parts, versionOf(version), goal, change);
-    await node.look();
+    await node.syncWithFleet();
     await new PayerWorld(store, node, plan, NO_HOLDOUTS).live();
     await node.stop();
     const rules = await fixed(store, 'p2.v10');
-    const recorded = ({ ruleVersion }: DecidingRules) => node.rules.get(ruleVersion);
+    const recorded = ({ ruleVersion }: DecidingRules) => node.rules.findByVersion(ruleVersion);
     return archived(store, (evidence) => netOf(evidence, rules, 'blocked-by-unpaid-chain', recorded));
   });
 }
@@ -190,7 +196,7 @@ function nodeOf(store: Store) {
 
 async function fixed(store: Store, version: string): Promise<RuleSet> {
   const node = await nodeOf(store);
-  const rules = node.rules.get(version);
+  const rules = node.rules.findByVersion(version);
   await node.stop();
   if (rules === null) throw new Error(`there is no ${version}`);
   return rules;

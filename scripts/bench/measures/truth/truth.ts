@@ -1,17 +1,17 @@
 import { formatCount } from '#base/count-text.ts';
-import { type Figure, figuresOf } from '../../figure.ts';
-import type { Plan } from '../../plan.ts';
-import { type Drawn, DrawnExperiments, HEAVY, LIGHT } from './drawn-experiments.ts';
-import { type Rerun, rerunsOf } from './reruns.ts';
+import { createFigureMaker, type Figure } from '../../figure.ts';
+import type { BenchPlan } from '../../plan.ts';
+import { DrawnExperiments, type DrawnResult, SIMILAR_PAYERS, UNEQUAL_PAYERS } from './drawn-experiments.ts';
 import {
-  type Checked,
-  exactKinds,
-  outcomeKinds,
-  type PredictedReversals,
-  predictedReversals,
-} from './second-world.ts';
+  checkExactFigures,
+  checkOutcomeHistories,
+  checkPredictedReversals,
+  type FigureCheck,
+  type ReversalsCheck,
+} from './exact-figures.ts';
+import { checkEstimatesByReruns, type EstimateCheck } from './reruns.ts';
 
-const figure = figuresOf('truth');
+const figure = createFigureMaker('truth');
 
 const SPLITS = [0.5, 0.2, 0.1, 0.05, 0.02] as const;
 const CLIENTS = 20_000;
@@ -26,17 +26,17 @@ const COVERED_MIN = 0.93;
 const POWER_MIN = 0.8;
 
 /** Measures how often the estimates are right where the truth is known. */
-export async function* measureTruth(plan: Plan): AsyncGenerator<Figure> {
+export async function* measureTruth(plan: BenchPlan): AsyncGenerator<Figure> {
   yield* secondWorld(plan);
   yield* drawn(plan);
   yield* rerun(plan);
 }
 
 /** Counts how often the figures that were once wrong without a sign are wrong now. */
-async function* secondWorld({ seeds }: Plan): AsyncGenerator<Figure> {
-  const checked: Checked[] = [...(await outcomeKinds())];
+async function* secondWorld({ seeds }: BenchPlan): AsyncGenerator<Figure> {
+  const checked: FigureCheck[] = [...(await checkOutcomeHistories())];
   // The figures are exact, so few worlds are enough.
-  for (let seed = 1; seed <= Math.ceil(seeds / 7); seed++) checked.push(...(await exactKinds(seed)));
+  for (let seed = 1; seed <= Math.ceil(seeds / 7); seed++) checked.push(...(await checkExactFigures(seed)));
   for (const [name, some] of Map.groupBy(checked, (one) => one.name)) {
     const wrong = some.filter((one) => !isTrue(one)).length;
     yield figure(`${name}: wrong figures in ${formatCount(some.length, 'world')}`, wrong, '', { atMost: 0 });
@@ -45,7 +45,7 @@ async function* secondWorld({ seeds }: Plan): AsyncGenerator<Figure> {
 }
 
 /** Tells whether the printed figure and the truth are equal except for rounding. */
-function isTrue({ printed, truth }: Checked): boolean {
+function isTrue({ printed, truth }: FigureCheck): boolean {
   const text = (value: unknown) =>
     JSON.stringify(value, (_, part) => (typeof part === 'number' ? Number(part.toPrecision(9)) : part));
   return text(printed) === text(truth);
@@ -54,9 +54,9 @@ function isTrue({ printed, truth }: Checked): boolean {
 const PREDICTED_MIN = 17 / 20;
 
 async function* predicted(seeds: number): AsyncGenerator<Figure> {
-  const told: PredictedReversals[] = [];
+  const told: ReversalsCheck[] = [];
   for (let seed = 1; seed <= seeds; seed++) {
-    const one = await predictedReversals(seed);
+    const one = await checkPredictedReversals(seed);
     if (one !== null) told.push(one);
   }
   const held = told.filter(({ low, high, came }) => low <= came && came <= high).length;
@@ -70,8 +70,8 @@ async function* predicted(seeds: number): AsyncGenerator<Figure> {
   );
 }
 
-function* drawn({ draws }: Plan): Generator<Figure> {
-  const heavy = new DrawnExperiments(HEAVY);
+function* drawn({ draws }: BenchPlan): Generator<Figure> {
+  const heavy = new DrawnExperiments(UNEQUAL_PAYERS);
   let all = 0;
   for (const share of SPLITS) {
     const split = `${Math.round(100 * (1 - share))}/${Math.round(100 * share)}`;
@@ -99,7 +99,7 @@ function* drawn({ draws }: Plan): Generator<Figure> {
     },
   );
   const runs = Math.ceil(draws / 7);
-  const power = new DrawnExperiments(LIGHT).run({
+  const power = new DrawnExperiments(SIMILAR_PAYERS).run({
     draws: runs,
     clients: 10 * CLIENTS,
     looks: 20 * LOOKS,
@@ -112,14 +112,14 @@ function* drawn({ draws }: Plan): Generator<Figure> {
   yield figure(name, found, '', { atLeast: POWER_MIN * runs });
 }
 
-function recommended(experiments: readonly Drawn[]): number {
+function recommended(experiments: readonly DrawnResult[]): number {
   return experiments.filter((one) => one.recommended !== null).length;
 }
 
-function* covered(name: string, experiments: readonly Drawn[]): Generator<Figure> {
-  const spoke = experiments.filter((one) => one.spoke);
+function* covered(name: string, experiments: readonly DrawnResult[]): Generator<Figure> {
+  const spoke = experiments.filter((one) => one.hasInterval);
   if (spoke.length === 0) return;
-  const right = spoke.filter(({ missed }) => !missed).length / spoke.length;
+  const right = spoke.filter(({ missedTruth: missed }) => !missed).length / spoke.length;
   const what = `${name}: intervals of the value that have the truth at all looks, of ${spoke.length}`;
   yield figure(what, right, '', { atLeast: COVERED_MIN });
 }
@@ -135,13 +135,13 @@ const WRONG_MAX = 1 / 20;
  * Compares the estimates for simulated payers, who react to answers, with what the same payers do under each version
  * alone.
  */
-async function* rerun({ seeds, payers }: Plan): AsyncGenerator<Figure> {
-  const reruns: Rerun[] = [];
-  for (let seed = 1; seed <= seeds; seed++) reruns.push(...(await rerunsOf(seed, payers)));
+async function* rerun({ seeds, payers }: BenchPlan): AsyncGenerator<Figure> {
+  const reruns: EstimateCheck[] = [];
+  for (let seed = 1; seed <= seeds; seed++) reruns.push(...(await checkEstimatesByReruns(seed, payers)));
   for (const [name, told] of Map.groupBy(reruns, (one) => one.name)) yield* heldBy(name, told);
 }
 
-function* heldBy(name: string, told: readonly Rerun[]): Generator<Figure> {
+function* heldBy(name: string, told: readonly EstimateCheck[]): Generator<Figure> {
   const truth = told.reduce((sum, one) => sum + one.truth, 0) / told.length;
   const held = told.filter(({ low, high }) => low <= truth && truth <= high).length;
   const wrong = told.filter(({ low, high }) => (low > 0 && truth < 0) || (high < 0 && truth > 0)).length;

@@ -3,7 +3,7 @@ import Router from '@koa/router';
 import type Koa from 'koa';
 import { isJsonObject } from '#base/files/json-object.ts';
 import { type TSchema, Type } from '#base/json-schema.ts';
-import { createMomentWriter, type Shape } from '#base/shapes.ts';
+import { createMomentWriter, type ValueOf } from '#base/shapes.ts';
 import { FairQueue, type FairQueueLimits } from '#base/work/fair-queue.ts';
 import { searchThrottle } from '#base/work/step-throttle.ts';
 import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
@@ -14,8 +14,8 @@ import {
   isStillAuthorized,
   type RequiredGrant,
 } from '#checkout/http/request/authenticate.ts';
-import { BODY_BYTES_MAX, createBodyReader, readJson } from '#checkout/http/request/body.ts';
-import type { RefusalNote } from '#checkout/http/request/problems.ts';
+import { BODY_BYTES_MAX, createBodyValidator, readJson } from '#checkout/http/request/body.ts';
+import type { DocumentedRefusal } from '#checkout/http/request/problems.ts';
 import { METHOD_NOT_ALLOWED, NOT_FOUND } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { type Parameter, type RouteContext, requireKnownParameters } from './parameter.ts';
@@ -50,7 +50,7 @@ export interface OperationSpec {
   readonly ignoresQuery?: true;
   readonly answers: Readonly<Record<number, AnswerSpec>>;
   /** Refusals besides those of the parameters, the grant and the body. */
-  readonly refusals?: readonly RefusalNote[];
+  readonly refusals?: readonly DocumentedRefusal[];
   /** Missing if no command runs the operation. */
   readonly command?: CliCommandSpec;
 }
@@ -124,7 +124,7 @@ export interface ListenerPolicy extends CallerSources {
    * Notes the platform of a request. The platform is null if the operation needs no key. Throws if too many requests
    * are under way.
    */
-  readonly own: (ctx: RouteContext, platform: string | null) => void;
+  readonly assignPlatform: (ctx: RouteContext, platform: string | null) => void;
   /** How long the body of an operation without a key may take. */
   readonly openBodyMs: number;
   readonly searches: FairQueue;
@@ -142,7 +142,7 @@ export interface GrantedRequest<Body> {
   readonly body: () => Promise<Body>;
 }
 
-export interface KeyedSpec<Parts, Body> extends OperationSpec {
+export interface KeyedOperationSpec<Parts, Body> extends OperationSpec {
   readonly grant: RequiredGrant;
   readonly body?: ReadableBody<Body>;
   /**
@@ -158,7 +158,7 @@ export interface KeyedSpec<Parts, Body> extends OperationSpec {
  * the operation.
  */
 export function declareOperation<Parts, Body = never>(
-  spec: KeyedSpec<Parts, Body>,
+  spec: KeyedOperationSpec<Parts, Body>,
 ): DeclaredOperation<Parts> {
   const { answer, body, grant, isSearch = false, ...rest } = spec;
   return {
@@ -168,7 +168,7 @@ export function declareOperation<Parts, Body = never>(
     run: async (ctx, parts, listener) => {
       const { isStrict, whileReading, searches } = listener;
       const caller = await authenticate(ctx, listener, grant);
-      listener.own(ctx, caller.platform);
+      listener.assignPlatform(ctx, caller.platform);
       if (isStrict) requireKnownParameters(ctx, rest.parameters ?? []);
       let reading: Promise<Body> | null = null;
       const read = () => {
@@ -179,7 +179,7 @@ export function declareOperation<Parts, Body = never>(
       const isWanted = () => !ctx.req.socket.destroyed;
       const inTurn = <T>(search: () => Promise<T>, unwanted: T) =>
         searches.run(caller.platform, async () =>
-          isWanted() ? searchThrottle.whileWanted(isWanted, search, unwanted) : unwanted,
+          isWanted() ? searchThrottle.runWhileWanted(isWanted, search, unwanted) : unwanted,
         );
       const asked = {
         ctx,
@@ -191,7 +191,7 @@ export function declareOperation<Parts, Body = never>(
       // Verdicts take this path, so it creates no promise that they do not need.
       if (!isSearch) return answer(asked, parts);
       const text = await inTurn(
-        async () => stringifyInSteps(writeMoments(rest.answers[200], await answer(asked, parts))),
+        async () => stringifyInSteps(formatMoments(rest.answers[200], await answer(asked, parts))),
         '',
       );
       ctx.type = 'json';
@@ -247,7 +247,7 @@ export async function stringifyInSteps(answer: unknown): Promise<string> {
 }
 
 function stringifyItems(items: readonly unknown[]): Promise<readonly string[]> {
-  return searchThrottle.map(items, async (some) => some.map((item) => JSON.stringify(item) ?? 'null'));
+  return searchThrottle.mapInSteps(items, async (some) => some.map((item) => JSON.stringify(item) ?? 'null'));
 }
 
 export interface RequestBodySpec {
@@ -275,9 +275,9 @@ export interface ReadableBody<Value> extends RequestBodySpec {
 export function declareJsonBody<S extends TSchema>(
   name: string,
   schema: S,
-  example?: Shape<S>,
+  example?: ValueOf<S>,
   bytesMax: number = BODY_BYTES_MAX,
-): ReadableBody<Shape<S>> {
+): ReadableBody<ValueOf<S>> {
   const take = createBodyChecker(schema);
   return {
     bytesMax,
@@ -289,10 +289,10 @@ export function declareJsonBody<S extends TSchema>(
 
 /** Creates a function that checks a value against one schema and reports the names of unknown members. */
 export function createBodyChecker<S extends TSchema>(schema: S) {
-  const valid = createBodyReader(schema, false);
-  const strict = createBodyReader(schema);
+  const valid = createBodyValidator(schema, false);
+  const strict = createBodyValidator(schema);
   const known = new Set(Type.IsObject(schema) ? Object.keys(schema.properties) : []);
-  return (value: unknown, onIgnored: OnIgnored): Shape<S> => {
+  return (value: unknown, onIgnored: OnIgnored): ValueOf<S> => {
     if (onIgnored === null) return strict(value);
     const ignored = isJsonObject(value) ? Object.keys(value).filter((name) => !known.has(name)) : [];
     const body = valid(value);
@@ -306,7 +306,7 @@ export function createStrictRouter(prefix: string): Router<RequestState> {
   return new Router<RequestState>({ prefix, strict: true, sensitive: true });
 }
 
-export function addOperations<Parts>(
+export function addOperationRoutes<Parts>(
   router: Router<RequestState>,
   operations: readonly Operation<Parts>[],
   parts: Parts,
@@ -315,21 +315,21 @@ export function addOperations<Parts>(
   for (const { method, path, run, answers } of operations) {
     router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), async (ctx) => {
       ctx.state.route = path;
-      writeAnswer(ctx, writeAnswerTimes(ctx, answers, await run(ctx, parts, listener)));
+      writeAnswer(ctx, formatAnswerTimes(ctx, answers, await run(ctx, parts, listener)));
     });
   }
 }
 
 /** Formats the times in an answer as the schema of its operation says. */
-export function writeAnswerTimes(
+export function formatAnswerTimes(
   { status }: Pick<RouteContext, 'status'>,
   answers: OperationSpec['answers'],
   answer: unknown,
 ): unknown {
-  return writeMoments(answers[status === 202 ? 202 : 200], answer);
+  return formatMoments(answers[status === 202 ? 202 : 200], answer);
 }
 
-function writeMoments(told: AnswerSpec | undefined, answer: unknown): unknown {
+function formatMoments(told: AnswerSpec | undefined, answer: unknown): unknown {
   const shape = told?.content?.['application/json'];
   const isPlain = isJsonObject(answer) && answer.constructor === Object;
   return shape === undefined || !isPlain ? answer : createMomentWriter(shape)(answer);

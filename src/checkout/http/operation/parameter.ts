@@ -1,5 +1,5 @@
 import type { ParameterizedContext } from 'koa';
-import { createBadRequest, type HttpProblem } from '#checkout/http/request/problems.ts';
+import { createBadRequestProblem, type HttpProblem } from '#checkout/http/request/problems.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 
 /** A request for which a route was found. */
@@ -18,7 +18,7 @@ export interface Parameter<Value> {
 }
 
 export function createParameterProblem(detail: string): HttpProblem {
-  return createBadRequest(detail).as('bad-parameter');
+  return createBadRequestProblem(detail).withCode('bad-parameter');
 }
 
 /**

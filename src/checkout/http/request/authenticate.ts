@@ -6,7 +6,7 @@ import {
   isGranted,
 } from '#checkout/access/access-keys.ts';
 import { type Caller, toKeyCaller } from '#checkout/access/caller.ts';
-import { declareRefusal, HttpProblem, type Refusal, type RefusalNote } from './problems.ts';
+import { type DocumentedRefusal, declareRefusal, HttpProblem, type Refusal } from './problems.ts';
 import { UNKNOWN_KEY } from './refusals.ts';
 import type { RequestState } from './request-state.ts';
 
@@ -61,7 +61,7 @@ export const FIGURES_OR_RULES: AnyOf = { anyOf: ['figures', 'rules'], refused: d
 
 interface KnowsBrowsers {
   /** Finds the person who is signed in. Throws 401 or 403. */
-  readonly callerOf: (ctx: ParameterizedContext<RequestState>) => Promise<Caller>;
+  readonly requireSessionCaller: (ctx: ParameterizedContext<RequestState>) => Promise<Caller>;
 }
 
 /** How a listener identifies callers. */
@@ -81,8 +81,8 @@ export async function authenticate(
   const key = readGivenKey(ctx);
   const caller =
     key === null && browsers !== null
-      ? await browsers.callerOf(ctx)
-      : requireCaller(await keys.authenticate(key ?? refuseMissingKey()));
+      ? await browsers.requireSessionCaller(ctx)
+      : requireKeyCaller(await keys.authenticate(key ?? refuseMissingKey()));
   ctx.state.caller = caller;
   ctx.state.operation = requireGrant(caller, grant);
   return caller;
@@ -104,7 +104,7 @@ export async function isStillAuthorized(
 }
 
 /** Returns the caller with this key. Throws 401 if the key is null. */
-export function requireCaller(key: AccessKey | null): Caller {
+export function requireKeyCaller(key: AccessKey | null): Caller {
   if (key !== null) return toKeyCaller(key);
   throw UNKNOWN_KEY.problem('The access key is not known, was revoked, or has expired.');
 }
@@ -147,7 +147,7 @@ function toOperations(
 }
 
 /** Lists every 403 that an operation with this grant may answer. */
-export function listGrantRefusals(grant: RequiredGrant): readonly RefusalNote[] {
+export function listGrantRefusals(grant: RequiredGrant): readonly DocumentedRefusal[] {
   return isAnyOf(grant) ? [grant.refused] : toOperations(grant).map(declareNotGranted);
 }
 

@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type TSchema, Type } from '#base/json-schema.ts';
 import { hasNulCharacter } from '#base/key-length.ts';
-import type { Shape } from '#base/shapes.ts';
+import type { ValueOf } from '#base/shapes.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
-import { suggestName } from '#decision/rules/problem.ts';
+import { formatNameHint } from '#decision/rules/problem.ts';
 import {
-  createMalformedBody,
+  createMalformedBodyProblem,
   declareRefusal,
   HttpProblem,
   type PointedDetail,
@@ -52,11 +52,11 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Decodes UTF-8. Throws 400 if the bytes are not UTF-8 or there are no bytes. */
 export function decodeText(bytes: Uint8Array): string {
-  if (bytes.length === 0) throw createMalformedBody('The body is empty.');
+  if (bytes.length === 0) throw createMalformedBodyProblem('The body is empty.');
   try {
     return UTF8.decode(bytes);
   } catch {
-    throw createMalformedBody('The body is not valid UTF-8.');
+    throw createMalformedBodyProblem('The body is not valid UTF-8.');
   }
 }
 
@@ -65,8 +65,8 @@ function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch {
     if (text.startsWith('\uFEFF'))
-      throw createMalformedBody('The body starts with a byte order mark; send plain UTF-8.');
-    throw createMalformedBody('The body is not valid JSON.');
+      throw createMalformedBodyProblem('The body starts with a byte order mark; send plain UTF-8.');
+    throw createMalformedBodyProblem('The body is not valid JSON.');
   }
 }
 
@@ -124,7 +124,9 @@ function refuseRepeatedMember(text: string): void {
       const name = String(JSON.parse(token.slice(0, -isName.length)));
       const names = open.at(-1);
       if (names?.has(name) === true)
-        throw createMalformedBody(`The body has the member ${JSON.stringify(name.slice(0, 100))} twice.`);
+        throw createMalformedBodyProblem(
+          `The body has the member ${JSON.stringify(name.slice(0, 100))} twice.`,
+        );
       names?.add(name);
     }
   }
@@ -153,7 +155,7 @@ function readWholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> 
 
 /** Creates the problem for a body of which only a part arrived, because the connection ended. */
 export function createIncompleteBodyProblem(): HttpProblem {
-  return createMalformedBody('The connection ended before the whole body had arrived.');
+  return createMalformedBodyProblem('The connection ended before the whole body had arrived.');
 }
 
 export function createLargeBodyRefusal(bytesMax: number): Refusal {
@@ -227,16 +229,16 @@ function createBodyAjv(options: Options): Ajv2020 {
  * An optional member that is null or empty is treated as missing, because many languages write missing members so. If
  * strict, an unknown member is refused at any depth, because it may be misspelt.
  */
-export function createBodyReader<S extends TSchema>(
+export function createBodyValidator<S extends TSchema>(
   schema: S,
   isStrict = true,
-): (value: unknown) => Shape<S> {
+): (value: unknown) => ValueOf<S> {
   const checked = isStrict ? closeSchema(schema) : schema;
   // The schema is compiled at first use, because compiling the schemas of all operations took a fifth of the start.
-  let validate: ValidateFunction<Shape<S>> | null = null;
+  let validate: ValidateFunction<ValueOf<S>> | null = null;
   let findFaults: ValidateFunction | null = null;
   return (value) => {
-    validate ??= (isStrict ? strictAjv : ajv).compile<Shape<S>>(checked);
+    validate ??= (isStrict ? strictAjv : ajv).compile<ValueOf<S>>(checked);
     if (validate(value)) return value;
     leaveOutBlanks(schema, value);
     if (validate(value)) return value;
@@ -287,10 +289,10 @@ function leaveOutBlankMembers(value: object): void {
 function toRefusal(errors: readonly ErrorObject[]): HttpProblem {
   const faults = errors.slice(0, FAULTS_LISTED_MAX).map(toFault);
   const [first] = faults;
-  if (first === undefined) return createMalformedBody('The body is not valid for the operation.');
+  if (first === undefined) return createMalformedBodyProblem('The body is not valid for the operation.');
   const where = first.pointer === '' ? 'The body' : first.pointer;
   const others = errors.length === 1 ? '' : ` There are ${errors.length} faults; see errors.`;
-  return createMalformedBody(`${where} ${first.detail}.${others}`, faults);
+  return createMalformedBodyProblem(`${where} ${first.detail}.${others}`, faults);
 }
 
 function toFault(error: ErrorObject): PointedDetail {
@@ -317,7 +319,7 @@ function explainFault(error: ErrorObject): string {
     case 'maxProperties':
       return `must have at most ${params['limit']} members`;
     case 'additionalProperties':
-      return `is not known${suggestName(String(params['additionalProperty']), Object.keys(Object(parentSchema?.['properties'])))}`;
+      return `is not known${formatNameHint(String(params['additionalProperty']), Object.keys(Object(parentSchema?.['properties'])))}`;
     case 'type':
       return `must be ${[params['type']].flat().map(nameType).join(' or ')}`;
     case 'minLength':

@@ -1,6 +1,6 @@
 import { Type } from '#base/json-schema.ts';
 import { NamedError } from '#base/named-error.ts';
-import { named, shape, word, yesNo } from '#base/shapes.ts';
+import { named, plainText, shape, yesNo } from '#base/shapes.ts';
 
 /** A fault of a request: where it is, and what is wrong. */
 export interface PointedDetail {
@@ -38,7 +38,7 @@ export class HttpProblem extends NamedError {
   }
 
   /** Gives the problem the code of a refusal. */
-  as(code: string): this {
+  withCode(code: string): this {
     this.#code = code;
     return this;
   }
@@ -50,25 +50,28 @@ export class HttpProblem extends NamedError {
 }
 
 /** Creates the 400 of a body that is not valid (interface, section 7). */
-export function createMalformedBody(detail: string, errors: readonly PointedDetail[] = []): HttpProblem {
-  return new HttpProblem(400, 'malformed JSON body', detail, { errors }).as('malformed-body');
+export function createMalformedBodyProblem(
+  detail: string,
+  errors: readonly PointedDetail[] = [],
+): HttpProblem {
+  return new HttpProblem(400, 'malformed JSON body', detail, { errors }).withCode('malformed-body');
 }
 
-export function createBadRequest(detail: string, errors: readonly PointedDetail[] = []): HttpProblem {
+export function createBadRequestProblem(detail: string, errors: readonly PointedDetail[] = []): HttpProblem {
   return new HttpProblem(400, 'bad request', detail, { errors });
 }
 
-export function createNotFound(detail: string): HttpProblem {
+export function createNotFoundProblem(detail: string): HttpProblem {
   return new HttpProblem(404, 'not found', detail);
 }
 
 /** Creates a 429. `retryAfterSeconds` says when the same request may be sent again. */
-export function createTooManyRequests(detail: string, retryAfterSeconds: number): HttpProblem {
+export function createTooManyRequestsProblem(detail: string, retryAfterSeconds: number): HttpProblem {
   const headers = { 'Retry-After': String(retryAfterSeconds) };
   return new HttpProblem(429, 'too many requests', detail, { headers });
 }
 
-export function createUnavailable(detail: string): HttpProblem {
+export function createUnavailableProblem(detail: string): HttpProblem {
   return new HttpProblem(503, 'temporarily unavailable', detail, { headers: { 'Retry-After': '1' } });
 }
 
@@ -82,7 +85,7 @@ export interface Refusal<Given extends readonly string[] = []> {
 }
 
 /** The part of a refusal that the API document shows. */
-export type RefusalNote = Omit<Refusal, 'problem'>;
+export type DocumentedRefusal = Omit<Refusal, 'problem'>;
 
 /**
  * Declares a refusal whose text depends on the arguments of `problem`. The API document shows it with the arguments
@@ -94,7 +97,7 @@ export function declareRefusal<Given extends readonly string[]>(
   problem: (...given: Given) => HttpProblem,
   ...example: NoInfer<Given>
 ): Refusal<Given> {
-  const named = (...given: Given) => problem(...given).as(name);
+  const named = (...given: Given) => problem(...given).withCode(name);
   return { name, when, problem: named, example: named(...example) };
 }
 
@@ -102,19 +105,22 @@ export function declareRefusal<Given extends readonly string[]>(
 export const MALFORMED_BODY = declareRefusal(
   'malformed-body',
   'The body is not valid for the operation; errors point at what is wrong.',
-  (pointer: string, detail: string) => createMalformedBody(`${pointer} ${detail}.`, [{ pointer, detail }]),
+  (pointer: string, detail: string) =>
+    createMalformedBodyProblem(`${pointer} ${detail}.`, [{ pointer, detail }]),
   '/reason',
   'is required',
 );
 
-export const retryable = yesNo('Whether the same request may succeed when it is sent again after a pause');
+export const retryableSchema = yesNo(
+  'Whether the same request may succeed when it is sent again after a pause',
+);
 
-export const errors = Type.Optional(
+export const errorsSchema = Type.Optional(
   Type.Array(
     shape('One fault of the request', {
-      pointer: Type.Optional(word('RFC 6901 pointer into the body; absent for a fault of a header')),
-      header: Type.Optional(word('Name of the header; absent for a fault of the body')),
-      detail: word('What is wrong there'),
+      pointer: Type.Optional(plainText('RFC 6901 pointer into the body; absent for a fault of a header')),
+      header: Type.Optional(plainText('Name of the header; absent for a fault of the body')),
+      detail: plainText('What is wrong there'),
     }),
     { minItems: 1, description: 'Only with 400' },
   ),
@@ -124,13 +130,13 @@ export const errors = Type.Optional(
 export const ProblemSchema = named(
   'Problem',
   shape('RFC 9457 problem details', {
-    title: word("The interface's message text, the same for every refusal of its kind"),
+    title: plainText("The interface's message text, the same for every refusal of its kind"),
     status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status' }),
-    code: word('Code of the refusal, for programs; the document lists the codes of each operation'),
-    detail: word('What is wrong, and what is allowed'),
-    errors,
-    retryable,
-    requestId: word('Id of the request in the log; quote it to the platform owner'),
+    code: plainText('Code of the refusal, for programs; the document lists the codes of each operation'),
+    detail: plainText('What is wrong, and what is allowed'),
+    errors: errorsSchema,
+    retryable: retryableSchema,
+    requestId: plainText('Id of the request in the log; quote it to the platform owner'),
   }),
 );
 

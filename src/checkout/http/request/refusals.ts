@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
-import type { Shape } from '#base/shapes.ts';
+import type { ValueOf } from '#base/shapes.ts';
 import { QueueFull } from '#base/work/fair-queue.ts';
 import { TooManyWaiting } from '#checkout/scoring/client-updates.ts';
 import { IdempotencyKeyReused } from '#checkout/scoring/idempotency-claim.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { BODY_BYTES_MAX } from './body.ts';
 import {
-  createNotFound,
-  createTooManyRequests,
-  createUnavailable,
+  createNotFoundProblem,
+  createTooManyRequestsProblem,
+  createUnavailableProblem,
   declareRefusal,
   HttpProblem,
   type ProblemSchema,
@@ -69,7 +69,7 @@ function writeProblem(
 }
 
 /** Builds the members of a problem, for answers and for the API document. */
-export function toProblemBody(problem: HttpProblem, requestId: string): Shape<typeof ProblemSchema> {
+export function toProblemBody(problem: HttpProblem, requestId: string): ValueOf<typeof ProblemSchema> {
   const { title, status, code, message, errors, retryable } = problem;
   return {
     title,
@@ -98,7 +98,7 @@ export const STORE_UNAVAILABLE = declareRefusal(
   'store-away',
   'The service could not reach its store in time. The request may have taken effect: repeat a verdict with the same Idempotency-Key, so that it counts once.',
   () =>
-    createUnavailable(
+    createUnavailableProblem(
       'The service cannot reach its store right now. Send the same request again shortly; repeat a verdict with the same Idempotency-Key.',
     ),
 );
@@ -107,7 +107,7 @@ export const TOO_MANY_WAITING = declareRefusal(
   'too-many-waiting',
   'Too many requests of this client are waiting; nothing was decided or changed.',
   () =>
-    createUnavailable(
+    createUnavailableProblem(
       'Too many requests of this client are waiting; nothing was decided or changed. Try again shortly.',
     ),
 );
@@ -137,7 +137,7 @@ export const IDEMPOTENCY_KEY_REUSED = declareRefusal(
 export const NOT_FOUND = declareRefusal(
   'not-found',
   'There is nothing at this path.',
-  (path: string) => createNotFound(`There is nothing at ${path.slice(0, 200)}.`),
+  (path: string) => createNotFoundProblem(`There is nothing at ${path.slice(0, 200)}.`),
   '/v1/client/scores',
 );
 
@@ -154,14 +154,15 @@ export const METHOD_NOT_ALLOWED = declareRefusal(
 export const OVERLOADED = declareRefusal(
   'overloaded',
   'The service is overloaded; nothing was decided or changed.',
-  () => createUnavailable('The service is overloaded; nothing was decided or changed. Try again shortly.'),
+  () =>
+    createUnavailableProblem('The service is overloaded; nothing was decided or changed. Try again shortly.'),
 );
 
 export const TOO_MANY_AT_ONCE = declareRefusal(
   'too-many-at-once',
   'Too many requests of the address, the access key or the platform are under way on the listener of the platform.',
   (whose: string) =>
-    createTooManyRequests(
+    createTooManyRequestsProblem(
       `Too many requests of this ${whose} are under way; wait for their answers. Nothing was changed.`,
       1,
     ),

@@ -12,11 +12,11 @@ export interface RequestState extends DefaultState {
   /** Null until the caller is authenticated. */
   caller: Caller | null;
   /** Whether the work limit counts the request as work of the platform of its key. */
-  ownsWork: boolean;
+  isWorkOfPlatform: boolean;
   /** Resolves to whether the rate limit admits the request. The promise may still be open while the request is read. */
   admitted: Promise<boolean>;
   /** Further members of the log line. They are identifiers and never secret. */
-  noted: Record<string, string | number | boolean>;
+  extraLogMembers: Record<string, string | number | boolean>;
   /** The error inside the service, for the log. Callers never see it. */
   failure: unknown;
 }

@@ -20,7 +20,7 @@ import {
   readCertificate,
 } from './certificate.ts';
 import { answerHalfClosed } from './half-close.ts';
-import { answerNodeRefusals, requireOneHost } from './node-refusals.ts';
+import { answerNodeRefusals, checkSingleHost } from './node-refusals.ts';
 
 /** A caller that sends its headers or its body more slowly than this is cut off. */
 export const HEADERS_TIMEOUT_MS = 5_000;
@@ -92,7 +92,7 @@ export function createListener(
     requireHostHeader: false,
   };
   const onRequest: RequestListener = (req, res) => {
-    if (!requireOneHost(req, res)) return;
+    if (!checkSingleHost(req, res)) return;
     if (tls !== undefined) res.setHeader('Strict-Transport-Security', 'max-age=31536000');
     // Otherwise a caller that keeps sending requests on an open connection would prevent the end of the drain.
     if (isDraining()) res.setHeader('Connection', 'close');
@@ -316,11 +316,11 @@ export function limitConnections(server: Server, perAddressMax: number): void {
   const open = new CountsByOwner();
   server.on('connection', (socket: Socket) => {
     const network = toNetwork(socket.remoteAddress ?? 'unknown');
-    if (open.of(network) >= perAddressMax) {
+    if (open.getCount(network) >= perAddressMax) {
       socket.destroy();
       return;
     }
-    open.take(network);
-    socket.once('close', () => open.giveBack(network));
+    open.increment(network);
+    socket.once('close', () => open.decrement(network));
   });
 }

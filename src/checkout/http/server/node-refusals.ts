@@ -16,7 +16,7 @@ import { createSharedHeaders, getRequestId } from './request-log.ts';
 /**
  * Sends a problem for each request that Node itself refuses: not HTTP or broken off (400), too slow (408), unknown
  * `Expect` (417), headers too large (431). The server must be made with `requireHostHeader: false`, because
- * `requireOneHost` refuses a request without a Host.
+ * `checkSingleHost` refuses a request without a Host.
  */
 export function answerNodeRefusals(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
@@ -30,17 +30,17 @@ export function answerNodeRefusals(server: Server): void {
       socket.end(formatRawAnswer(toProblem(error.code, isWithinBody), requestId), () => socket.destroy());
     }
   });
-  server.on('checkExpectation', (req, res) => refuseRequest(req, res, UNKNOWN_EXPECTATION.problem()));
+  server.on('checkExpectation', (req, res) => answerWithProblem(req, res, UNKNOWN_EXPECTATION.problem()));
 }
 
 /**
  * Refuses an HTTP/1.1 request that does not name exactly one host, as RFC 9112 demands. Returns false if it refused
  * the request.
  */
-export function requireOneHost(req: IncomingMessage, res: ServerResponse): boolean {
+export function checkSingleHost(req: IncomingMessage, res: ServerResponse): boolean {
   const hosts = req.headersDistinct['host'] ?? [];
   if (req.httpVersion !== '1.1' || hosts.length === 1) return true;
-  refuseRequest(req, res, NOT_HTTP.problem());
+  answerWithProblem(req, res, NOT_HTTP.problem());
   return false;
 }
 
@@ -58,7 +58,7 @@ function toProblem(code: string | undefined, isWithinBody: boolean): HttpProblem
 }
 
 /** Answers with a problem before any other code sees the request. Nothing is logged. */
-export function refuseRequest(req: IncomingMessage, res: ServerResponse, problem: HttpProblem): void {
+export function answerWithProblem(req: IncomingMessage, res: ServerResponse, problem: HttpProblem): void {
   const requestId = getRequestId(req);
   const body = JSON.stringify(toProblemBody(problem, requestId));
   res.writeHead(problem.status, createProblemHeaders(problem, requestId, body));

@@ -6,7 +6,7 @@ import { HttpProblem } from '#checkout/http/request/problems.ts';
 import { OVERLOADED } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
-import { refuseRequest } from './node-refusals.ts';
+import { answerWithProblem } from './node-refusals.ts';
 import type { WorkLimit } from './work-limit.ts';
 
 /**
@@ -41,7 +41,7 @@ export function shedOverload(
   let waiting = 0;
   const refuseNow = (req: IncomingMessage, res: ServerResponse) => {
     waiting--;
-    refuseRequest(req, res, OVERLOADED.problem());
+    answerWithProblem(req, res, OVERLOADED.problem());
   };
   return (req, res) => {
     const operation = isPath(req, verdictPath) ? 'verdict' : 'score';
@@ -90,12 +90,12 @@ function isPath({ url = '' }: IncomingMessage, path: string): boolean {
  */
 export function countWork(limit: WorkLimit): Middleware<RequestState> {
   return ({ state }, next) =>
-    limit.run(next, () => (state.ownsWork ? (state.caller?.platform ?? null) : null));
+    limit.run(next, () => (state.isWorkOfPlatform ? (state.caller?.platform ?? null) : null));
 }
 
 /** Assigns a request under way to its platform, once its key is known. */
 export function assignWorkToPlatform(limit: WorkLimit, state: RequestState): void {
-  if (state.caller === null || state.ownsWork) return;
-  state.ownsWork = true;
-  limit.own(state.caller.platform);
+  if (state.caller === null || state.isWorkOfPlatform) return;
+  state.isWorkOfPlatform = true;
+  limit.assignToOwner(state.caller.platform);
 }

@@ -38,9 +38,9 @@ class LoopIterations {
   waiting = 0;
 
   begin(owner: string, start: () => void): void {
-    if (this.#begun.size === 0) setImmediate(() => this.#next());
-    if (this.#begun.of(owner) < BEGUN_AN_ITERATION) {
-      this.#begun.take(owner);
+    if (this.#begun.ownerCount === 0) setImmediate(() => this.#next());
+    if (this.#begun.getCount(owner) < BEGUN_AN_ITERATION) {
+      this.#begun.increment(owner);
       start();
     } else {
       this.waiting++;
@@ -91,8 +91,8 @@ export class PlatformFairness {
 
   /** Whether an owner has less work under way than an equal share of `limit`. */
   hasLessThanShare(owner: string, limit: number): boolean {
-    const own = this.#owners.of(owner);
-    const owners = this.#owners.size + (own === 0 ? 1 : 0);
+    const own = this.#owners.getCount(owner);
+    const owners = this.#owners.ownerCount + (own === 0 ? 1 : 0);
     return own < limit / owners;
   }
 
@@ -101,21 +101,21 @@ export class PlatformFairness {
    * one.
    */
   begin(owner: string, start: () => void): void {
-    this.#owners.take(owner);
+    this.#owners.increment(owner);
     this.#iterations.begin(owner, () => {
-      this.#owners.giveBack(owner);
+      this.#owners.decrement(owner);
       start();
     });
   }
 
   /** Notes that a request under way belongs to this owner. */
   take(owner: string): void {
-    this.#owners.take(owner);
+    this.#owners.increment(owner);
     this.#seenAtLook.set(owner, this.#looks);
   }
 
   giveBack(owner: string): void {
-    this.#owners.giveBack(owner);
+    this.#owners.decrement(owner);
   }
 
   /** Calls `decide` at once. While several platforms have work, the call waits for the owner's turn. */
@@ -132,7 +132,7 @@ export class PlatformFairness {
   }
 
   #nextOwnerAtOnce(utilization: number): number {
-    if (utilization > BUSY_UTILIZATION || this.#turns.waiting === 0) return OWNER_AT_ONCE_MIN;
+    if (utilization > BUSY_UTILIZATION || this.#turns.waitingOwnerCount === 0) return OWNER_AT_ONCE_MIN;
     return utilization > HAS_PAUSES ? this.#ownerAtOnce : Math.min(WORK_UNDER_WAY_MAX, this.#ownerAtOnce * 2);
   }
 }

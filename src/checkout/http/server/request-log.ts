@@ -4,8 +4,8 @@ import type Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { parseKeyId } from '#checkout/access/access-keys.ts';
-import { KeyLost } from '#checkout/access/admitted-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
+import { KeyLostByStore } from '#checkout/access/keys-seen-live.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
@@ -29,16 +29,16 @@ export function logRequests(
   metrics: Metrics,
   hiddenAddress: (req: IncomingMessage) => string,
 ): Middleware<RequestState> {
-  const refusals = new RefusalLog(log);
+  const refusals = new FailedRequestLog(log);
   return async (ctx, next) => {
     const startedMs = performance.now();
     ctx.state = createRequestState(ctx.req);
     ctx.set(createSharedHeaders(ctx.state.requestId));
     await next();
     const ms = performance.now() - startedMs;
-    const { requestId, operation, route, caller, noted, failure } = ctx.state;
-    metrics.request(operation, ctx.status, ms / 1000);
-    if (failure instanceof StoreUnavailable && !(failure instanceof KeyLost))
+    const { requestId, operation, route, caller, extraLogMembers: noted, failure } = ctx.state;
+    metrics.recordRequest(operation, ctx.status, ms / 1000);
+    if (failure instanceof StoreUnavailable && !(failure instanceof KeyLostByStore))
       metrics.count('scoring_store_errors_total', { operation });
     const line = {
       requestId,
@@ -101,9 +101,9 @@ function createRequestState(req: IncomingMessage): RequestState {
     operation: 'none',
     route: null,
     caller: null,
-    ownsWork: false,
+    isWorkOfPlatform: false,
     admitted: ADMITTED,
-    noted: {},
+    extraLogMembers: {},
     failure: null,
   };
 }
@@ -142,7 +142,7 @@ interface Window {
 }
 
 /** Writes warnings about failed requests. Their number is limited, so that an outage does not fill the disk. */
-export class RefusalLog {
+export class FailedRequestLog {
   readonly #log: Logger;
   readonly #windowMs: number;
   readonly #windows = new Map<string, Window>();

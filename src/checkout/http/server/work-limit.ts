@@ -60,7 +60,7 @@ export class WorkLimit {
   }
 
   /** Notes that a request under way belongs to this owner. `run` releases the request at its end. */
-  own(owner: string): void {
+  assignToOwner(owner: string): void {
     this.#shares.take(owner);
   }
 
@@ -90,7 +90,7 @@ export class WorkLimit {
    * Waits for the caller's body without counting the request as work under way, because the body may take seconds and
    * costs nothing.
    */
-  async aside<T>(wait: () => Promise<T>): Promise<T> {
+  async waitUncounted<T>(wait: () => Promise<T>): Promise<T> {
     const beganMs = performance.now();
     this.#underWay--;
     try {

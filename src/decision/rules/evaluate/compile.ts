@@ -8,9 +8,9 @@ import { type AttributeHmacs, NO_ATTRIBUTE_HMACS } from '#decision/payer/attribu
 import type { DeclaredAttribute } from '#decision/payer/attributes.ts';
 import { SIGHTING_MARKS } from '#decision/payer/sighting-marks.ts';
 import {
-  compiled,
+  compiledBrand,
   listConditions,
-  type Matchable,
+  type MatchableRule,
   type ParsedRules,
   type Rule,
   type RuleSet,
@@ -42,10 +42,11 @@ export function compileRuleSet(
   const matchable = <Params>(
     file: readonly Rule<Params>[],
     engine: RuleEngine,
-  ): readonly Matchable<Params>[] => file.map((rule) => ({ ...rule, matches: engine.getMatcher(rule.name) }));
+  ): readonly MatchableRule<Params>[] =>
+    file.map((rule) => ({ ...rule, matches: engine.getMatcher(rule.name) }));
   return {
     ...rules,
-    [compiled]: true,
+    [compiledBrand]: true,
     digest,
     released,
     hashedFacts: listHashedFacts(listConditions(rules)),
@@ -81,7 +82,7 @@ function hashRules(file: readonly Rule<object>[], hmacs: AttributeHmacs): readon
  * Compiles a rule set again, with the HMACs of other secrets. Returns the same object if its rules compare no
  * pseudonym with a constant.
  */
-export function rehashConstants(rules: RuleSet, hmacs: AttributeHmacs): RuleSet {
+export function rehashRuleSet(rules: RuleSet, hmacs: AttributeHmacs): RuleSet {
   return rules.hashedFacts.length === 0 ? rules : compileRuleSet(rules, rules.digest, rules.released, hmacs);
 }
 

@@ -1,6 +1,6 @@
 import { Engine, Rule as EngineRule, Fact, type TopLevelCondition } from 'json-rules-engine';
 import { formatDuration } from '#base/duration.ts';
-import type { FactReading } from '#decision/facts/fact.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
 import {
   type Condition,
   collectNamedConditions,
@@ -63,7 +63,7 @@ export function toEngineConditions(condition: Condition): TopLevelCondition {
 
 /**
  * The rules of one rule file in json-rules-engine, with the operators of this service. `getMatcher` makes functions of
- * its rules and conditions, for answers that cannot wait for the engine's scheduler. `findMatches` runs the engine
+ * its rules and conditions, for answers that cannot wait for the engine's scheduler. `evaluateRules` runs the engine
  * itself. Throws when the engine does not accept a rule.
  */
 export class RuleEngine implements LoadedEngine {
@@ -77,7 +77,7 @@ export class RuleEngine implements LoadedEngine {
   constructor(rules: readonly Rule<object>[], facts: readonly FactRef[]) {
     this.#facts = facts;
     for (const operator of OPERATORS)
-      this.#engine.addOperator(operator, (seen: FactReading, expected: ExpectedConstants | null) =>
+      this.#engine.addOperator(operator, (seen: NullableFactValue, expected: ExpectedConstants | null) =>
         createTest(operator, expected)(seen),
       );
     const named = new Map<string, TopLevelCondition>();
@@ -103,7 +103,7 @@ export class RuleEngine implements LoadedEngine {
    * Runs the engine, and returns for each rule by name whether it matches. Runs wait for each other. If two runs
    * overlapped, the first to finish would make the other one skip its remaining priorities.
    */
-  async findMatches(values: readonly FactReading[]): Promise<ReadonlyMap<string, boolean>> {
+  async evaluateRules(values: readonly NullableFactValue[]): Promise<ReadonlyMap<string, boolean>> {
     const run = this.#running.then(() => this.#engine.run(this.#toEngineFacts(values)));
     this.#running = run.catch(() => {});
     const { results, failureResults } = await run;
@@ -113,7 +113,7 @@ export class RuleEngine implements LoadedEngine {
     ]);
   }
 
-  #toEngineFacts(values: readonly FactReading[]): Readonly<Record<string, Fact>> {
+  #toEngineFacts(values: readonly NullableFactValue[]): Readonly<Record<string, Fact>> {
     const byLabel = new Map(this.#facts.map(({ label, index }) => [label, values[index]]));
     const names = [...new Set(this.#facts.map(({ name }) => name))];
     return Object.fromEntries(
@@ -192,7 +192,10 @@ function toEngineRule({ name, priority, condition, params }: Rule<object>): Engi
   });
 }
 
-function getRecordedValue(values: ReadonlyMap<string, FactReading | undefined>, label: string): FactReading {
+function getRecordedValue(
+  values: ReadonlyMap<string, NullableFactValue | undefined>,
+  label: string,
+): NullableFactValue {
   const value = values.get(label);
   if (value === undefined) throw new Error(`the decision has no value for ${label}`);
   return value;

@@ -1,6 +1,6 @@
 import { type TObject, Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
-import { type FactReading, factReading, factValue } from '#decision/facts/fact.ts';
+import { factValueSchema, type NullableFactValue, nullableFactValueSchema } from '#decision/facts/fact.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import {
   type Condition,
@@ -13,47 +13,47 @@ import {
 import { HIDDEN_PSEUDONYM } from '#decision/rules/condition-text.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
 import { moveNegations, type NegationCache } from '#decision/rules/negation.ts';
-import { location } from '#decision/rules/problem.ts';
+import { locationSchema } from '#decision/rules/problem.ts';
 import {
-  EXEMPT,
-  keepHeaviestSignals,
+  EXEMPTION_NAME,
   type LoadedEngine,
-  type Matchable,
+  type MatchableRule,
   type Rule,
   type RuleSet,
   type SignalParams,
-  sumWeights,
+  selectHeaviestByAbout,
+  sumAndRoundWeights,
 } from '#decision/rules/rule-set.ts';
 import { findHashedConstants, hashConstants } from './hashed-constants.ts';
 
-const JUDGED = { passed: s.yesNo('Whether it holds'), at: location };
+const JUDGED = { passed: s.yesNo('Whether it holds'), at: locationSchema };
 
 const SEEN = {
-  fact: s.word('By label, like "verdicts(10m)"'),
+  fact: s.plainText('By label, like "verdicts(10m)"'),
   operator: s.choice(
     OPERATORS,
     "json-rules-engine's, those of multiples, and known: whether there is a value",
   ),
-  expected: Type.Union([factReading, Type.Array(factValue)], {
+  expected: Type.Union([nullableFactValueSchema, Type.Array(factValueSchema)], {
     description: 'What it is compared with; null: the other fact is not known',
   }),
-  list: Type.Optional(s.word('The list of the rule set that the expected values stand in')),
+  list: Type.Optional(s.plainText('The list of the rule set that the expected values stand in')),
   otherFact: Type.Optional(
-    s.word('Another fact that it is compared with, by label; `expected` is its value'),
+    s.plainText('Another fact that it is compared with, by label; `expected` is its value'),
   ),
-  seen: Type.Unsafe<FactReading>({
-    ...factReading,
+  seen: Type.Unsafe<NullableFactValue>({
+    ...nullableFactValueSchema,
     description: 'What the fact was; null: not known; "hmac:..": a pseudonym, beside constants in clear',
   }),
 };
 
-type Judged = s.Shape<TObject<typeof JUDGED>>;
+type Judged = s.ValueOf<TObject<typeof JUDGED>>;
 
 /**
  * The tree of a condition as the analyst wrote it, with the values that the comparisons saw, and with the positions
  * in the file.
  */
-export type ConditionTrace = ConditionTree<Judged, s.Shape<TObject<typeof SEEN>>>;
+export type ConditionTrace = ConditionTree<Judged, s.ValueOf<TObject<typeof SEEN>>>;
 
 const CONDITION = 'Condition';
 
@@ -69,7 +69,7 @@ const GROUP = s.named(
 );
 
 /** The schema refers to itself, so its type is stated and not derived. */
-export const ConditionSchema = s.named(
+export const ConditionTraceSchema = s.named(
   CONDITION,
   Type.Unsafe<ConditionTrace>(
     s.oneOf(
@@ -89,7 +89,7 @@ export const ConditionSchema = s.named(
           'NamedCondition',
           s.shape('Another by its name', {
             kind: s.literal('reference'),
-            name: s.word('The shared condition'),
+            name: s.plainText('The shared condition'),
             ...JUDGED,
             condition: innerCondition,
           }),
@@ -109,10 +109,10 @@ export type ComparisonTrace = Extract<ConditionTrace, { kind: 'comparison' }>;
 export const RuleTraceSchema = s.named(
   'RuleTrace',
   s.shape('One rule with what it saw', {
-    name: s.word('Of the rule'),
-    description: s.word("The analyst's words"),
+    name: s.plainText('Of the rule'),
+    description: s.plainText("The analyst's words"),
     priority: Type.Number({ description: 'Higher is asked first' }),
-    at: location,
+    at: locationSchema,
     gives: Type.Unsafe<string | number>({
       type: ['string', 'number'],
       description: 'What it gives when it matches: a group, a weight, a verdict, a flag',
@@ -125,13 +125,16 @@ export const RuleTraceSchema = s.named(
       Type.True({ description: 'The client is held out of it, so that it does not count' }),
     ),
     outweighedBy: Type.Optional(
-      s.word('Of a signal: another one about the same thing, which counts in its place', 'very-crowded-ip'),
+      s.plainText(
+        'Of a signal: another one about the same thing, which counts in its place',
+        'very-crowded-ip',
+      ),
     ),
-    condition: ConditionSchema,
+    condition: ConditionTraceSchema,
   }),
 );
 
-export type RuleTrace = s.Shape<typeof RuleTraceSchema>;
+export type RuleTrace = s.ValueOf<typeof RuleTraceSchema>;
 
 export interface RuleSetTrace {
   readonly groups: readonly RuleTrace[];
@@ -150,19 +153,19 @@ export interface RuleSetTrace {
  */
 export async function traceRuleSet(
   rules: RuleSet,
-  values: readonly FactReading[],
+  values: readonly NullableFactValue[],
   heldOut: ReadonlySet<string> = new Set(),
 ): Promise<RuleSetTrace> {
   const { groups, signals, verdicts, flags, engines, attributeHmacs: hmacs } = rules;
   const exempting = signals.exempt === null ? [] : [signals.exempt];
   const trace = <Params>(
     file: keyof RuleSet['engines'],
-    some: readonly Matchable<Params>[],
+    some: readonly MatchableRule<Params>[],
     gives: (params: Params) => string | number,
   ) => traceRules(some, engines[file], { values, hmacs }, gives);
   const [groupTraces, exemptTraces, signalTraces, verdictTraces, flagTraces] = await Promise.all([
     trace('groups', groups.rules, ({ group }) => group),
-    trace('exempt', exempting, () => EXEMPT),
+    trace('exempt', exempting, () => EXEMPTION_NAME),
     trace('signals', signals.rules, ({ weight }) => weight),
     trace('verdicts', verdicts.rules, ({ verdict }) => verdict),
     trace('flags', flags.rules, ({ flag }) => flag),
@@ -182,18 +185,18 @@ export async function traceRuleSet(
   };
 }
 
-export function isCounted({ asked, matched, heldOut }: RuleTrace): boolean {
+export function hasTakenEffect({ asked, matched, heldOut }: RuleTrace): boolean {
   return asked && matched && heldOut !== true;
 }
 
 /** Sums the weights of the signals that count. */
-export function sumTracedWeights(signals: readonly RuleTrace[]): number {
-  const weighing = signals.filter((signal) => isCounted(signal) && signal.outweighedBy === undefined);
-  return sumWeights(weighing.map(({ gives }) => Number(gives)));
+export function sumTracedSignalWeights(signals: readonly RuleTrace[]): number {
+  const weighing = signals.filter((signal) => hasTakenEffect(signal) && signal.outweighedBy === undefined);
+  return sumAndRoundWeights(weighing.map(({ gives }) => Number(gives)));
 }
 
 /** Formats a signal like "crowded-ip (2)", or "crowded-ip (very-crowded-ip counts in its place)". */
-export function formatSignal({ name, gives, outweighedBy }: RuleTrace): string {
+export function formatTracedSignal({ name, gives, outweighedBy }: RuleTrace): string {
   return `${name} (${outweighedBy === undefined ? gives : `${outweighedBy} counts in its place`})`;
 }
 
@@ -203,7 +206,7 @@ function markOutweighed(
   traces: readonly RuleTrace[],
 ): readonly RuleTrace[] {
   const about = new Map(rules.map(({ name, params }) => [name, params.about]));
-  const matching = traces.filter(isCounted).map((trace) => {
+  const matching = traces.filter(hasTakenEffect).map((trace) => {
     const thing = about.get(trace.name);
     return {
       name: trace.name,
@@ -211,23 +214,23 @@ function markOutweighed(
       ...(thing === undefined ? {} : { about: thing }),
     };
   });
-  const heaviest = keepHeaviestSignals(matching);
+  const heaviest = selectHeaviestByAbout(matching);
   return traces.map((trace) => {
     const thing = about.get(trace.name);
     const other = thing === undefined ? undefined : heaviest.find((signal) => signal.about === thing);
-    if (!isCounted(trace) || other === undefined || other.name === trace.name) return trace;
+    if (!hasTakenEffect(trace) || other === undefined || other.name === trace.name) return trace;
     return { ...trace, outweighedBy: other.name };
   });
 }
 
 /** Traces the rules of one file. Every rule is traced as asked. `traceRuleSet` corrects this. */
 async function traceRules<Params>(
-  rules: readonly Matchable<Params>[],
+  rules: readonly MatchableRule<Params>[],
   engine: LoadedEngine,
-  { values, hmacs }: { readonly values: readonly FactReading[]; readonly hmacs: AttributeHmacs },
+  { values, hmacs }: { readonly values: readonly NullableFactValue[]; readonly hmacs: AttributeHmacs },
   gives: (params: Params) => string | number,
 ): Promise<readonly RuleTrace[]> {
-  const engineMatches = await engine.findMatches(values);
+  const engineMatches = await engine.evaluateRules(values);
   return rules.map((rule) => {
     const { name, description, priority, at } = rule;
     const matched = engineMatches.get(name);
@@ -256,7 +259,7 @@ async function traceRules<Params>(
  */
 export function traceCondition(
   condition: Condition,
-  values: readonly FactReading[],
+  values: readonly NullableFactValue[],
   hmacs: AttributeHmacs,
 ): ConditionTrace {
   const moved: NegationCache = new Map();
@@ -287,11 +290,11 @@ export function traceCondition(
 
 /** Marks all rules after the first one that decides, because they were not asked. */
 function markAsked(traces: readonly RuleTrace[]): readonly RuleTrace[] {
-  const first = traces.findIndex(isCounted);
+  const first = traces.findIndex(hasTakenEffect);
   return first === -1 ? traces : traces.map((trace, index) => ({ ...trace, asked: index <= first }));
 }
 
-function getSeenValue({ label, index }: FactRef, values: readonly FactReading[]): FactReading {
+function getSeenValue({ label, index }: FactRef, values: readonly NullableFactValue[]): NullableFactValue {
   const value = values[index];
   if (value === undefined) throw new Error(`the value of "${label}" is missing`);
   return value;

@@ -6,7 +6,7 @@ import type { ParsedRules, Rule } from '#decision/rules/rule-set.ts';
  * this check the sequence of the rules in the file would decide. A different reason or text is not a different
  * conclusion.
  */
-export function refuseEqualPriorities({
+export function listEqualPriorityProblems({
   groups,
   verdicts,
 }: Pick<ParsedRules, 'groups' | 'verdicts'>): readonly RuleProblem[] {

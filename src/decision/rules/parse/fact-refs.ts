@@ -1,15 +1,15 @@
 import { DAY_MS, DURATION_FORM, formatDuration, parseDuration } from '#base/duration.ts';
 import {
+  bindVelocityFactToAttribute,
   createAttributeFact,
-  createAttributeVelocity,
   formatAttributeFactLabel,
 } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import {
   type AttributeFact,
+  applyWindowDomain,
   type Fact,
   type ListedFact,
-  setWindowDomain,
   type WindowedFact,
 } from '#decision/facts/fact.ts';
 import {
@@ -19,7 +19,7 @@ import {
   isAttributeName,
 } from '#decision/payer/attributes.ts';
 import type { FactRef } from '#decision/rules/condition.ts';
-import { suggestName } from '#decision/rules/problem.ts';
+import { formatNameHint } from '#decision/rules/problem.ts';
 import { isName } from '#decision/rules/rule-set.ts';
 
 /** The facts that a rule set uses, each with its index among the values of a decision. */
@@ -44,7 +44,7 @@ export class FactRefs {
 
   intern(name: string, fact: Fact, windowMs: number): FactRef {
     const label = fact.kind === 'windowed' ? `${name}(${formatDuration(windowMs)})` : name;
-    return this.#internLabel(label, { name, fact: setWindowDomain(fact, windowMs), windowMs });
+    return this.#internLabel(label, { name, fact: applyWindowDomain(fact, windowMs), windowMs });
   }
 
   /** Adds a fact about the values of a declared attribute. */
@@ -53,7 +53,7 @@ export class FactRefs {
     const attribute = declared.name;
     return this.#internLabel(label, {
       name,
-      fact: createAttributeVelocity(fact, declared),
+      fact: bindVelocityFactToAttribute(fact, declared),
       windowMs,
       attribute,
     });
@@ -77,12 +77,12 @@ export class FactRefs {
   }
 
   /** Whether an attribute of this name is declared. False when the declarations are not known. */
-  declares(name: string): boolean {
+  isAttributeDeclared(name: string): boolean {
     return this.#refs.has(formatAttributeFactLabel(name));
   }
 
   /** Finds the attribute or the fact that a text names. Returns null for any other text. */
-  findNamed(text: string): FactRef | null {
+  findAttributeOrFact(text: string): FactRef | null {
     const attribute = this.#refs.get(formatAttributeFactLabel(text));
     if (attribute !== undefined) return attribute;
     const fact = FACTS.get(text);
@@ -99,7 +99,7 @@ export class FactRefs {
     if (known !== undefined || this.#attributes === null) return known ?? null;
     if (!isAttributeName(name))
       return `the name of an attribute has ${ATTRIBUTE_NAME_FORM}, unlike "${name}"`;
-    return explainUndeclared(name, this.#attributes);
+    return explainUndeclaredAttribute(name, this.#attributes);
   }
 
   #internAttribute(fact: AttributeFact, attribute: string): FactRef {
@@ -121,11 +121,15 @@ export class FactRefs {
 }
 
 /** Explains that `ruleset.yaml` does not declare an attribute. `consequence` is a further clause like ", so ..". */
-export function explainUndeclared(name: string, attributes: DeclaredAttributes, consequence = ''): string {
+export function explainUndeclaredAttribute(
+  name: string,
+  attributes: DeclaredAttributes,
+  consequence = '',
+): string {
   const hint =
     attributes.size === 0
       ? `; declare it there: attributes: { ${name}: { type: text } }`
-      : suggestName(name, [...attributes.keys()]);
+      : formatNameHint(name, [...attributes.keys()]);
   return `ruleset.yaml declares no attribute "${name}"${consequence}${hint}`;
 }
 
@@ -141,7 +145,7 @@ export function findPlaceholderFact(
   const match = /^(\w+)(?:\((.+)\))?$/.exec(placeholder);
   const name = match?.[1] ?? placeholder;
   const fact = FACTS.get(name);
-  if (fact === undefined) return `unknown fact "${name}"${suggestName(placeholder, allowed())}`;
+  if (fact === undefined) return `unknown fact "${name}"${formatNameHint(placeholder, allowed())}`;
   const window = match?.[2];
   if (fact.kind === 'listed') {
     return window !== undefined && isName(window)

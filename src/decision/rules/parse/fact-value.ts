@@ -1,5 +1,5 @@
 import type { Node } from 'yaml';
-import { findInvisible } from '#base/invisible-characters.ts';
+import { findInvisibleCharacter } from '#base/invisible-characters.ts';
 import { KEY_CHARACTERS_MAX } from '#base/key-length.ts';
 import type { FactValue } from '#decision/facts/fact.ts';
 import { PSEUDONYM_MARK } from '#decision/payer/attributes.ts';
@@ -18,7 +18,7 @@ export interface ValuePlace {
    * Explains a text that the fact can never have as its value and that names another fact. Returns null if the text
    * names no fact.
    */
-  readonly namedFact: (text: string) => string | null;
+  readonly explainNamedFact: (text: string) => string | null;
 }
 
 /**
@@ -30,8 +30,8 @@ export function readFactValue(
   ref: FactRef,
   operator: OperatorName | null,
 ): FactValue | null {
-  const { file, node, namedFact } = place;
-  const written = file.plain(node);
+  const { file, node, explainNamedFact: namedFact } = place;
+  const written = file.toPlainValue(node);
   const named = typeof written !== 'string' || canBeText(written, ref) ? null : namedFact(written);
   if (named !== null) return file.report(node, named);
   const value = readDomainValue(place, ref);
@@ -63,13 +63,13 @@ function readDomainValue(
 ): FactValue | null {
   switch (domain.type) {
     case 'number':
-      return file.number(node, what, { ...domain, unit });
+      return file.readNumber(node, what, { ...domain, unit });
     case 'boolean':
-      return file.boolean(node, what);
+      return file.readBoolean(node, what);
     case 'enum':
-      return file.choice(node, what, domain.values);
+      return file.readChoice(node, what, domain.values);
     case 'text':
-      return file.text(node, what, formatTextHint(node));
+      return file.readText(node, what, formatTextHint(node));
     default:
       return domain satisfies never;
   }
@@ -82,7 +82,7 @@ const CURLY_QUOTE = /[\u2018-\u201F]/u;
  * text is sound.
  */
 function findTextFault(value: string, ref: FactRef): string | null {
-  const invisible = findInvisible(value);
+  const invisible = findInvisibleCharacter(value);
   if (invisible !== null)
     return `character ${invisible.place} of "${value}" is invisible: ${invisible.name}; remove it`;
   const trimmed = value.trim();

@@ -54,7 +54,7 @@ export interface MappingPlace {
 export function textForm(description: string): Form<string> {
   return {
     schema: { type: 'string', pattern: '\\S', description },
-    read: (file, node, what) => file.text(node, what),
+    read: (file, node, what) => file.readText(node, what),
   };
 }
 
@@ -67,12 +67,12 @@ export function parsedTextForm<T>(
   return {
     schema: { type: 'string', ...schema },
     read: (file, node, what) => {
-      const digits = file.writtenNumber(node);
+      const digits = file.findWrittenDigits(node);
       if (digits !== null) {
         const refused = parse(digits) === null ? refusal(digits) : `must stand in quotes: write "${digits}"`;
         return file.report(node, `${what} ${refused}`);
       }
-      const found = file.text(node, what);
+      const found = file.readText(node, what);
       return found === null ? null : (parse(found) ?? file.report(node, `${what} ${refusal(found)}`));
     },
   };
@@ -84,7 +84,7 @@ export function quotedDigitsForm(pattern: string, wanted: string): Form<string> 
   return {
     schema: { type: 'string', pattern },
     read: (file, node, what) => {
-      const value = file.plain(node);
+      const value = file.toPlainValue(node);
       if (typeof value === 'string' && digits.test(value)) return value;
       return file.report(node, `${what} must be ${wanted}`);
     },
@@ -94,14 +94,14 @@ export function quotedDigitsForm(pattern: string, wanted: string): Form<string> 
 export function yesNoForm(description?: string): Form<boolean> {
   return {
     schema: { type: 'boolean', ...(description !== undefined && { description }) },
-    read: (file, node, what) => file.boolean(node, what),
+    read: (file, node, what) => file.readBoolean(node, what),
   };
 }
 
 export function choiceForm<const T extends string>(allowed: readonly T[], description?: string): Form<T> {
   return {
     schema: { type: 'string', enum: allowed, ...(description !== undefined && { description }) },
-    read: (file, node, what) => file.choice(node, what, allowed),
+    read: (file, node, what) => file.readChoice(node, what, allowed),
   };
 }
 
@@ -110,25 +110,25 @@ export function numberForm(range: NumberRange, description?: string): Form<numbe
   const limits = { minimum: range.min, maximum: range.max };
   return {
     schema: { type, ...limits, ...(description !== undefined && { description }) },
-    read: (file, node, what) => file.number(node, what, range),
+    read: (file, node, what) => file.readNumber(node, what, range),
   };
 }
 
-export const DURATION_TEXT = {
+export const DURATION_SCHEMA = {
   type: 'string',
   pattern: DURATION_PATTERN.source,
   description: 'A whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d.',
 } as const;
 
 /** A duration in milliseconds. */
-export function durationForm(description: string = DURATION_TEXT.description): Form<number> {
+export function durationForm(description: string = DURATION_SCHEMA.description): Form<number> {
   return {
-    schema: { ...DURATION_TEXT, description },
-    read: (file, node, what) => file.duration(node, what),
+    schema: { ...DURATION_SCHEMA, description },
+    read: (file, node, what) => file.readDuration(node, what),
   };
 }
 
-export const LIST_NAME = { type: 'string', pattern: NAME_PATTERN, maxLength: NAME_CHARACTERS_MAX } as const;
+export const NAME_SCHEMA = { type: 'string', pattern: NAME_PATTERN, maxLength: NAME_CHARACTERS_MAX } as const;
 
 /** The highest number of items, and the message about a list that has more. */
 type ItemLimit = readonly [max: number, refusal: (size: number) => string];
@@ -159,7 +159,7 @@ export function listForm<T>(
       ...(max < Number.POSITIVE_INFINITY && { maxItems: max }),
     },
     read: (file, node, what) => {
-      const nodes = file.items(node, what);
+      const nodes = file.listItemNodes(node, what);
       if (nodes === null) return null;
       const excess = nodes[max];
       if (excess !== undefined) return file.report(excess, overflow(nodes.length));
@@ -176,7 +176,7 @@ export function listOrEmptyForm<T>(item: Form<T>, each: string, description?: st
   return {
     schema: { type: 'array', items: item.schema, ...(description !== undefined && { description }) },
     read: (file, node, what) => {
-      const plain = file.plain(node);
+      const plain = file.toPlainValue(node);
       return Array.isArray(plain) && plain.length === 0 ? [] : some.read(file, node, what);
     },
   };
@@ -197,18 +197,18 @@ export function nullableForm<T>(form: Form<T>): Form<T | undefined> {
 }
 
 /**
- * A form that checks its values further with `look`. `look` returns null and reports a problem if a value is not
+ * A form that checks its values further with `check`. `check` returns null and reports a problem if a value is not
  * sound.
  */
 export function withCheck<T, U>(
   form: Form<T>,
-  look: (value: T, file: YamlFile, node: Node, what: string) => U | null,
+  check: (value: T, file: YamlFile, node: Node, what: string) => U | null,
 ): Form<U> {
   return {
     ...form,
     read: (file, node, what) => {
       const value = form.read(file, node, what);
-      return value === null ? null : look(value, file, node, what);
+      return value === null ? null : check(value, file, node, what);
     },
   };
 }
@@ -241,7 +241,7 @@ export function namedMembersForm<T>(
   return {
     schema: { type: 'object', description, propertyNames: names, additionalProperties: form.schema },
     read: (file, node, what) => {
-      const members = file.anyMembers(node, what);
+      const members = file.readAnyMembers(node, what);
       if (members !== null && members.size > max) return file.report(node, overflow(members.size));
       const values = new Map<string, T>();
       for (const [name, { key, value }] of members ?? []) {
@@ -310,7 +310,7 @@ export function mappingForm<V extends object, T>(
   return {
     schema: createMappingSchema(properties, required, description),
     read: (file, node, what) => {
-      const members = file.members(node, what, names, required);
+      const members = file.readMembers(node, what, names, required);
       if (members === null) return null;
       const place = { file, node, members };
       const values: Partial<V> = {};

@@ -1,4 +1,4 @@
-import { type SyntaxFault, type Token, walkWithDepth } from './syntax-tokens.ts';
+import { type SyntaxFault, type Token, walkTokensWithDepth } from './syntax-tokens.ts';
 
 /** A line that begins outside of braces, brackets and longer texts. */
 interface LayoutLine {
@@ -97,7 +97,7 @@ function collectInnerLines(text: string, tokens: readonly Token[]): ReadonlySet<
       inner.add(at + 1);
   };
   let openedAt = 0;
-  for (const [{ kind, text: piece, offset }, depth] of walkWithDepth(tokens)) {
+  for (const [{ kind, text: piece, offset }, depth] of walkTokensWithDepth(tokens)) {
     const end = offset + piece.length;
     if (kind === 'quoted') cover(offset, end);
     if (kind === 'block text') cover(offset - 1, end);

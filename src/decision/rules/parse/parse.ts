@@ -1,11 +1,11 @@
-import { spellOutInvisible } from '#base/invisible-characters.ts';
+import { escapeInvisibleCharacters } from '#base/invisible-characters.ts';
 import { CLIENT_GROUPS } from '#decision/decision-words.ts';
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
 import { isPlatformName, PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '#decision/payer/client-key.ts';
 import type { ClientGroup } from '#decision/payer/client-state.ts';
 import type { Smoothing } from '#decision/payer/payment-score.ts';
-import { findNearestName, type RuleProblem, sortProblems, suggestName } from '#decision/rules/problem.ts';
-import { BREACH_MEANINGS, type MeantBreaches, PROMISE_BREACHES } from '#decision/rules/promises.ts';
+import { findNearestName, formatNameHint, type RuleProblem, sortProblems } from '#decision/rules/problem.ts';
+import { BREACH_DESCRIPTIONS, type MeantBreaches, PROMISE_BREACHES } from '#decision/rules/promises.ts';
 import {
   isRuleVersion,
   type ParsedRules,
@@ -14,7 +14,7 @@ import {
   RULE_VERSION_PATTERN,
 } from '#decision/rules/rule-set.ts';
 import { ATTRIBUTES_FORM } from './attributes.ts';
-import { refuseEqualPriorities } from './equal-priorities.ts';
+import { listEqualPriorityProblems } from './equal-priorities.ts';
 import { FactRefs } from './fact-refs.ts';
 import {
   amountsForm,
@@ -48,7 +48,7 @@ export type ParseResult =
 /** The most files of a rule set, including its cases and lists. */
 export const RULE_SET_FILES_MAX = 500;
 
-export const RULE_FILES: readonly string[] = [
+export const RULE_FILE_NAMES: readonly string[] = [
   'ruleset.yaml',
   'groups.yaml',
   'bot-signals.yaml',
@@ -75,7 +75,7 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
   const open = <T>(name: string, form: Form<T>) =>
     unread.has(name) ? null : readFile(files, name, problems, form, unread);
   const ladders = new RuleLadders();
-  const ladder = open('ladder.yaml', ladders.file);
+  const ladder = open('ladder.yaml', ladders.fileForm);
   const ruleSet = open('ruleset.yaml', ruleSetFileForm(folder, ladders));
   // Each file adds the facts that it asks for, so the sequence of these calls gives the sequence of the values in a
   // decision.
@@ -90,8 +90,8 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
   const verdicts = open('verdicts.yaml', verdictsFileForm(names, others));
   // A file that cannot be read might use any list. If ruleset.yaml is not sound, attributes are not known, and a rule
   // about an attribute might use any list, too. In these cases no list is reported as unused.
-  if (ruleSet !== null && !FILES_NAMING_LISTS.some((name) => unread.has(name))) ruleLists.refuseUnused();
-  if (verdicts !== null) ladders.refuseUnused();
+  if (ruleSet !== null && !FILES_NAMING_LISTS.some((name) => unread.has(name))) ruleLists.checkUnused();
+  if (verdicts !== null) ladders.checkUnused();
   const limitsNeeded = files.has('limits.yaml') || wantsLimits(ruleSet);
   const limits = limitsNeeded ? open('limits.yaml', LIMITS_FILE_FORM) : NO_LIMITS;
   const allSound = problems.length === 0;
@@ -104,7 +104,7 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
   );
   const { ruleVersion: version, description, meant, attributes } = ruleSet;
   const facts = refs.listAll();
-  const lists = ruleLists.used();
+  const lists = ruleLists.getUsedLists();
   const rules = {
     version,
     description,
@@ -121,7 +121,7 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
     meant,
   };
   // This check comes last, because only an otherwise sound rule set shows whether two rules can both be first.
-  const unclear = refuseEqualPriorities(rules);
+  const unclear = listEqualPriorityProblems(rules);
   return unclear.length === 0 ? { ok: true, rules } : { ok: false, problems: sortProblems(unclear) };
 }
 
@@ -165,12 +165,12 @@ const FILE_NAME = /^(?:cases|lists)\/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.yaml$/;
 function refuseUnknownFiles(files: RuleFiles, problems: RuleProblem[]): Set<string> {
   const misnamed = new Set<string>();
   for (const path of files.keys()) {
-    if (RULE_FILES.includes(path) || FILE_NAME.test(path)) continue;
-    const missing = RULE_FILES.filter((name) => !files.has(name) && !misnamed.has(name));
+    if (RULE_FILE_NAMES.includes(path) || FILE_NAME.test(path)) continue;
+    const missing = RULE_FILE_NAMES.filter((name) => !files.has(name) && !misnamed.has(name));
     const meant = findNearestName(path, missing);
     if (meant !== null) misnamed.add(meant);
     problems.push({
-      at: { file: spellOutInvisible(path), line: 1, column: 1 },
+      at: { file: escapeInvisibleCharacters(path), line: 1, column: 1 },
       message: explainFileName(path, meant),
     });
   }
@@ -181,7 +181,7 @@ function explainFileName(path: string, meant: string | null): string {
   if (meant !== null) return `unknown file, and ${meant} is missing; rename it to ${meant}`;
   if (SUBFOLDER_FILE.test(path))
     return 'a file of cases or a list is named in letters, digits, points, hyphens and underscores, at most 100 before .yaml, and begins with a letter or a digit, like cases/ladder.yaml; rename it';
-  return `unknown file${suggestName(path, RULE_FILES)}; tests go into cases/*.yaml, lists into lists/*.yaml`;
+  return `unknown file${formatNameHint(path, RULE_FILE_NAMES)}; tests go into cases/*.yaml, lists into lists/*.yaml`;
 }
 
 function wantsLimits(ruleSet: RuleSetFile | null): boolean {
@@ -216,7 +216,7 @@ export function ruleSetFileForm(folder: string, ladders: RuleLadders) {
       timeZone: optionalForm(timeZone),
       smoothing: optionalForm(smoothing),
       scoringLimits: optionalForm(scoringLimits),
-      ladder: optionalForm(ladders.own),
+      ladder: optionalForm(ladders.platformForm),
     },
     (own): PlatformOverrides => own,
   );
@@ -269,7 +269,9 @@ const NOTHING_MEANT: MeantBreaches = {};
 
 const MEANT = mappingForm(
   'Promises of the interface or the guide that this version breaks on purpose, each with a reason.',
-  Object.fromEntries(PROMISE_BREACHES.map((name) => [name, optionalForm(textForm(BREACH_MEANINGS[name]))])),
+  Object.fromEntries(
+    PROMISE_BREACHES.map((name) => [name, optionalForm(textForm(BREACH_DESCRIPTIONS[name]))]),
+  ),
   (breaches): MeantBreaches => breaches,
 );
 
@@ -289,7 +291,7 @@ const TIME_ZONE = withSchema(
     },
     (name) => (isTimeZone(name) ? name : null),
     (name) => {
-      const hint = suggestName(name, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
+      const hint = formatNameHint(name, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
       const near = hint.startsWith('; did you mean') ? hint : '';
       return `must be an IANA name, like Europe/Berlin or UTC, not "${name}"${near}`;
     },

@@ -7,7 +7,7 @@ import type { YamlFile } from './yaml-file.ts';
 export const PAYER_TEXT_CHARACTERS_MAX = 300;
 
 /** The only placeholder of a text for the payer. It stands for words like "5 minutes". */
-export const PAYER_TEXT_WAIT = '{waitSeconds}';
+export const PAYER_TEXT_WAIT_PLACEHOLDER = '{waitSeconds}';
 
 /**
  * The internal names that a text for the payer must not contain. Names of facts that are one plain word, like amount,
@@ -44,7 +44,7 @@ export class PayerTexts {
    * Reports each text that contains the name of a rule. It is called when all rules are known. A rule's name that is
    * one word is allowed, because payers may know the word.
    */
-  refuseRuleNames(names: readonly string[]): void {
+  checkRuleNames(names: readonly string[]): void {
     const inside = new Set(names.filter((name) => name.includes('-')));
     for (const [file, node, payerText] of this.#read) {
       const name = splitWords(payerText).find((word) => inside.has(word));
@@ -57,8 +57,9 @@ function findProblem(text: string): string | null {
   if (text.length > PAYER_TEXT_CHARACTERS_MAX) {
     return `has ${text.length} characters; at most ${PAYER_TEXT_CHARACTERS_MAX} are allowed`;
   }
-  const [quote] = /\{[^{}]*\}|[{}]/.exec(text.replaceAll(PAYER_TEXT_WAIT, '')) ?? [];
-  if (quote !== undefined) return `may quote only ${PAYER_TEXT_WAIT}, not ${quote}, because payers read it`;
+  const [quote] = /\{[^{}]*\}|[{}]/.exec(text.replaceAll(PAYER_TEXT_WAIT_PLACEHOLDER, '')) ?? [];
+  if (quote !== undefined)
+    return `may quote only ${PAYER_TEXT_WAIT_PLACEHOLDER}, not ${quote}, because payers read it`;
   const name = splitWords(text).find((word) => INTERNAL_NAMES.has(word));
   return name === undefined ? null : explainInternalName(name);
 }
@@ -68,5 +69,5 @@ function explainInternalName(name: string): string {
 }
 
 function splitWords(text: string): readonly string[] {
-  return text.replaceAll(PAYER_TEXT_WAIT, '').match(/[\w-]+/g) ?? [];
+  return text.replaceAll(PAYER_TEXT_WAIT_PLACEHOLDER, '').match(/[\w-]+/g) ?? [];
 }

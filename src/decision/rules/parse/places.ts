@@ -12,12 +12,12 @@ export function locateMember(files: RuleFiles, name: string, ...path: readonly s
   let within = file.root;
   let key: Node | null = null;
   for (const member of path) {
-    const found = file.anyMembers(within, name)?.get(member);
+    const found = file.readAnyMembers(within, name)?.get(member);
     if (found === undefined) break;
     key = found.key;
     within = found.value;
   }
-  return file.at(key);
+  return file.locate(key);
 }
 
 /**
@@ -29,12 +29,12 @@ export function locateValue(files: RuleFiles, place: Location, member: string): 
   const found: Node[] = [];
   visit(file.root, {
     Map: (_key, map) => {
-      const { line, column } = file.at(map);
+      const { line, column } = file.locate(map);
       if (line !== place.line || column !== place.column) return;
       const value = map.get(member, true);
       if (isNode(value)) found.push(value);
     },
   });
   const [first] = found;
-  return first === undefined ? place : file.at(first);
+  return first === undefined ? place : file.locate(first);
 }

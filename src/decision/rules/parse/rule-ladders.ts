@@ -1,6 +1,6 @@
 import type { Node } from 'yaml';
 import { formatDuration } from '#base/duration.ts';
-import { type Location, suggestName } from '#decision/rules/problem.ts';
+import { formatNameHint, type Location } from '#decision/rules/problem.ts';
 import { isName, NAME_PATTERN, type WrittenLadder } from '#decision/rules/rule-set.ts';
 import {
   amountsForm,
@@ -50,7 +50,7 @@ const LADDER_DURATION = withCheck(durationForm(), (ms, file, node, what) => {
 });
 
 const LEVEL = withCheck(LADDER_DURATION, (ms, file, node): Level & { readonly node: Node } => {
-  return { ms, at: file.at(node), node };
+  return { ms, at: file.locate(node), node };
 });
 
 const LEVELS: Form<readonly Level[]> = withCheck(
@@ -99,14 +99,14 @@ export class RuleLadders {
   readonly #used = new Set<string>();
 
   /** The form of `ladder.yaml`. */
-  readonly file: Form<WrittenLadder> = createLadderForm(
+  readonly fileForm: Form<WrittenLadder> = createLadderForm(
     'The cooldown ladder: how long a payer waits who asks again without having paid.',
     {
       refusal: findLadderNameFault,
       inherited: () => new Map(),
       check: (named, { file, members }) => {
         const ladders = members.get('ladders')?.value;
-        const written = ladders === undefined ? null : file.anyMembers(ladders, 'ladders');
+        const written = ladders === undefined ? null : file.readAnyMembers(ladders, 'ladders');
         this.#ladders = named;
         this.#named = new Map(
           [...(written ?? [])].map(([name, { key }]) => [
@@ -120,31 +120,31 @@ export class RuleLadders {
   );
 
   /** The form of a platform's own ladder, with the named ladders that it overrides. */
-  readonly own: Form<WrittenLadder> = createLadderForm("The platform's own ladder.", {
+  readonly platformForm: Form<WrittenLadder> = createLadderForm("The platform's own ladder.", {
     refusal: (name) => {
       const known = this.#named === null ? null : [...this.#named.keys()];
       if (known === null || known.includes(name)) return findLadderNameFault(name);
-      return `ladder.yaml has no ladder "${name}"${known.length === 0 ? '' : suggestName(name, known)}`;
+      return `ladder.yaml has no ladder "${name}"${known.length === 0 ? '' : formatNameHint(name, known)}`;
     },
     inherited: () => this.#ladders,
     check: () => {},
   });
 
   /** The form of a ladder's name in a rule. */
-  readonly name: Form<string> = withCheck(
+  readonly nameForm: Form<string> = withCheck(
     withSchema(textForm(CONSTANT_DESCRIPTIONS.ladder), { pattern: NAME_PATTERN }),
     (name, file, node) => {
       if (this.#named === null) return name;
       this.#used.add(name);
       if (this.#named.has(name)) return name;
       const known = [...this.#named.keys()];
-      const hint = known.length === 0 ? '; ladder.yaml has no "ladders:"' : suggestName(name, known);
+      const hint = known.length === 0 ? '; ladder.yaml has no "ladders:"' : formatNameHint(name, known);
       return file.report(node, `unknown ladder "${name}"${hint}`);
     },
   );
 
   /** Reports the ladders that no rule uses. It is called after all rules are read. */
-  refuseUnused(): void {
+  checkUnused(): void {
     for (const [name, report] of this.#named ?? []) if (!this.#used.has(name)) report();
   }
 }
@@ -274,10 +274,13 @@ const MAX_AMOUNTS = withCheck(
 );
 
 /** The forms of the members of a rule that set its holdout. */
-export const HOLDOUT_FORMS = { holdout: optionalForm(SHARE), holdoutMaxAmount: optionalForm(MAX_AMOUNTS) };
+export const HOLDOUT_MEMBER_FORMS = {
+  holdout: optionalForm(SHARE),
+  holdoutMaxAmount: optionalForm(MAX_AMOUNTS),
+};
 
 /** Checks that a rule with `holdoutMaxAmount` has a holdout. Reports a problem if it has none. */
-export function checkHoldoutBound({ file, members }: MappingPlace): boolean {
+export function checkHoldoutMaxAmount({ file, members }: MappingPlace): boolean {
   const maxAmount = members.get('holdoutMaxAmount');
   if (maxAmount === undefined || members.has('holdout')) return true;
   file.report(maxAmount.key, 'holdoutMaxAmount limits a holdout, and the rule has none; add holdout: 2%');

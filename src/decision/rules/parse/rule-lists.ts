@@ -1,6 +1,6 @@
 import type { Node } from 'yaml';
 import type { FactValue } from '#decision/facts/fact.ts';
-import { suggestName } from '#decision/rules/problem.ts';
+import { formatNameHint } from '#decision/rules/problem.ts';
 import { explainBadListName, isName, type RuleList } from '#decision/rules/rule-set.ts';
 import { mappingForm, textForm, withDefault, withMessageName } from './form.ts';
 import { YamlFile } from './yaml-file.ts';
@@ -29,9 +29,9 @@ export class RuleLists {
    * problem of its own.
    */
   readonly #names = new Set<string>();
-  readonly findList = new Set<string>();
+  readonly #usedNames = new Set<string>();
   readonly #values = new Map<string, RuleList['values'] | null>();
-  readonly listUsed = new Map<string, RuleList>();
+  readonly #usedLists = new Map<string, RuleList>();
 
   /** The problems of the list files are added to `problems`. */
   constructor(files: ReadonlyMap<string, string>, problems: YamlFile['problems']) {
@@ -45,14 +45,14 @@ export class RuleLists {
   }
 
   /** Finds the list that a condition names. If the list does not exist, returns null and reports the name in `file`. */
-  named(name: string, file: YamlFile, node: Node): WrittenList | null {
-    this.findList.add(name);
+  findList(name: string, file: YamlFile, node: Node): WrittenList | null {
+    this.#usedNames.add(name);
     const list = this.#lists.get(name);
     if (list !== undefined) return list;
     if (this.#names.has(name)) return null;
     const names = [...this.#names];
     const hint =
-      names.length === 0 ? `; write it as lists/${name}.yaml with "entries:"` : suggestName(name, names);
+      names.length === 0 ? `; write it as lists/${name}.yaml with "entries:"` : formatNameHint(name, names);
     return file.report(node, `unknown list "${name}"${hint}`);
   }
 
@@ -71,19 +71,19 @@ export class RuleLists {
     if (known !== undefined) return known;
     const values = file.readItems(entries, read);
     this.#values.set(key, values);
-    if (values !== null) this.listUsed.set(name, { name, description, values });
+    if (values !== null) this.#usedLists.set(name, { name, description, values });
     return values;
   }
 
   /** Returns the lists that rules use, by name. */
-  used(): ReadonlyMap<string, RuleList> {
-    return new Map([...this.listUsed].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  getUsedLists(): ReadonlyMap<string, RuleList> {
+    return new Map([...this.#usedLists].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 
   /** Reports the lists that no rule names. It is called after all rules are read. */
-  refuseUnused(): void {
+  checkUnused(): void {
     for (const { name, file } of this.#lists.values()) {
-      if (this.findList.has(name)) continue;
+      if (this.#usedNames.has(name)) continue;
       file.report(
         file.root,
         `no rule uses the list "${name}"; name it with { operator: in, value: { list: ${name} } }, or remove the file`,
@@ -121,7 +121,7 @@ export const LIST_FILE_FORM = mappingForm(
 );
 
 function readEntries(file: YamlFile, node: Node, what: string): readonly Node[] | null {
-  const items = file.items(node, what);
+  const items = file.listItemNodes(node, what);
   if (items === null) return null;
   if (items.length > LIST_ENTRIES_MAX) {
     return file.report(
@@ -131,9 +131,9 @@ function readEntries(file: YamlFile, node: Node, what: string): readonly Node[] 
   }
   const lines = new Map<unknown, number>();
   const repeated = items.filter((item) => {
-    const value = file.plain(item);
+    const value = file.toPlainValue(item);
     const line = lines.get(value);
-    if (line === undefined) lines.set(value, file.at(item).line);
+    if (line === undefined) lines.set(value, file.locate(item).line);
     else file.report(item, `${JSON.stringify(value)} stands in line ${line} already`);
     return line !== undefined;
   });

@@ -4,29 +4,29 @@ import { type Condition, foldCondition } from '#decision/rules/condition.ts';
 import { moveNegations, type NegationCache } from '#decision/rules/negation.ts';
 import {
   ANSWER_PLACEHOLDERS,
-  EXEMPT,
-  type Exemption,
+  EXEMPTION_NAME,
   type FlagParams,
   type GroupParams,
   isName,
   type ParsedRules,
   type ReasonPart,
   type Rule,
+  type SignalExemption,
   type SignalParams,
   sumSignalWeights,
   type Verdict,
   type VerdictParams,
 } from '#decision/rules/rule-set.ts';
-import { ConditionReader, type RuleNames, type RuleStage } from './comparison.ts';
+import { ConditionReader, type FactsListsAndLadders, type RuleType } from './condition-reader.ts';
 import { type FactRefs, findPlaceholderFact } from './fact-refs.ts';
 import {
   CONSTANT_DESCRIPTIONS,
   choiceForm,
   type Form,
-  LIST_NAME,
   listForm,
   type MappingPlace,
   mappingForm,
+  NAME_SCHEMA,
   numberForm,
   optionalForm,
   textForm,
@@ -35,8 +35,8 @@ import {
   withMessageName,
   withSchema,
 } from './form.ts';
-import { PAYER_TEXT_WAIT, PayerTexts } from './payer-text.ts';
-import { checkHoldoutBound, HOLDOUT_FORMS } from './rule-ladders.ts';
+import { PAYER_TEXT_WAIT_PLACEHOLDER, PayerTexts } from './payer-text.ts';
+import { checkHoldoutMaxAmount, HOLDOUT_MEMBER_FORMS } from './rule-ladders.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 export const RULES_MAX = 500;
@@ -44,7 +44,7 @@ export const PRIORITY_MAX = 1_000_000;
 export const WEIGHT_RANGE = { min: 0.01, max: 1000 } as const;
 
 /** The form of `groups.yaml`. */
-export function groupsFileForm(names: RuleNames): Form<ParsedRules['groups']> {
+export function groupsFileForm(names: FactsListsAndLadders): Form<ParsedRules['groups']> {
   const group = choiceForm(CLIENT_GROUPS, 'The client group (interface, section 2.2).');
   const params = mappingForm(CONCLUSION_TEXT, { group }, (written): GroupParams => written);
   const otherwise = withSchema(group, { description: 'The group when no rule matches.' });
@@ -66,7 +66,7 @@ export function groupsFileForm(names: RuleNames): Form<ParsedRules['groups']> {
  * example.
  */
 function createNameForm(what: string, description: string, like: string): Form<string> {
-  return withCheck(withSchema(textForm(description), LIST_NAME), (name, file, node) => {
+  return withCheck(withSchema(textForm(description), NAME_SCHEMA), (name, file, node) => {
     if (isName(name)) return name;
     return file.report(
       node,
@@ -80,7 +80,7 @@ const ABOUT_FORM = createNameForm('about', CONSTANT_DESCRIPTIONS.about, 'device'
 const CONCLUSION_TEXT = 'What the rule concludes.';
 
 /** The form of `bot-signals.yaml`. */
-export function signalsFileForm(names: RuleNames): Form<ParsedRules['signals']> {
+export function signalsFileForm(names: FactsListsAndLadders): Form<ParsedRules['signals']> {
   const weight = numberForm(WEIGHT_RANGE, CONSTANT_DESCRIPTIONS.weight);
   const params = mappingForm(
     CONCLUSION_TEXT,
@@ -116,7 +116,7 @@ export function signalsFileForm(names: RuleNames): Form<ParsedRules['signals']> 
 const FLAG = createNameForm('flag', CONSTANT_DESCRIPTIONS.flag, 'large-first-order');
 
 /** The form of `flags.yaml`. */
-export function flagsFileForm(names: RuleNames): Form<ParsedRules['flags']> {
+export function flagsFileForm(names: FactsListsAndLadders): Form<ParsedRules['flags']> {
   const params = mappingForm(CONCLUSION_TEXT, { flag: FLAG }, (written): FlagParams => written);
   return createRuleFileForm(names, 'flags', (reader) =>
     mappingForm(
@@ -134,24 +134,32 @@ export function flagsFileForm(names: RuleNames): Form<ParsedRules['flags']> {
  * The form of the conditions under which no signal counts for a payer. They become a rule without an effect of its
  * own.
  */
-function createExemptionForm(reader: ConditionReader | null): Form<Exemption> {
+function createExemptionForm(reader: ConditionReader | null): Form<SignalExemption> {
   return {
     schema: { allOf: [CONDITIONS_SCHEMA], description: CONSTANT_DESCRIPTIONS.exempt },
     read: (file, node) => {
-      const written = reader?.readTopLevel(node, EXEMPT) ?? null;
+      const written = reader?.readRuleConditions(node, EXEMPTION_NAME) ?? null;
       if (written === null) return null;
       const condition = moveNegations(written);
       const description = 'No signal counts for payers who meet these conditions.';
-      return { name: EXEMPT, description, priority: 1, condition, written, params: {}, at: file.at(node) };
+      return {
+        name: EXEMPTION_NAME,
+        description,
+        priority: 1,
+        condition,
+        written,
+        params: {},
+        at: file.locate(node),
+      };
     },
   };
 }
 
 function refuseExemptName({ name }: SoundParts<SignalParams>, { file, members }: MappingPlace): void {
-  if (name !== EXEMPT) return;
+  if (name !== EXEMPTION_NAME) return;
   file.report(
     members.get('name')?.value ?? null,
-    `"${EXEMPT}" is reserved for the conditions under which no signal applies; give the signal another name`,
+    `"${EXEMPTION_NAME}" is reserved for the conditions under which no signal applies; give the signal another name`,
   );
 }
 
@@ -163,7 +171,7 @@ const MIDDLE_ANSWER = /^(review|manual.?review|flag|hint|challenge|monitor|alert
 const VERDICT: Form<Verdict> = {
   schema: FOUR_VERDICTS.schema,
   read: (file, node, what) => {
-    const written = file.plain(node);
+    const written = file.toPlainValue(node);
     if (typeof written !== 'string' || !MIDDLE_ANSWER.test(written))
       return FOUR_VERDICTS.read(file, node, what);
     return file.report(
@@ -178,7 +186,7 @@ const VERDICT: Form<Verdict> = {
  * `otherRules`.
  */
 export function verdictsFileForm(
-  names: RuleNames,
+  names: FactsListsAndLadders,
   otherRules: readonly string[],
 ): Form<ParsedRules['verdicts']> {
   const payerTexts = new PayerTexts();
@@ -188,7 +196,7 @@ export function verdictsFileForm(
       description,
       {
         verdict: VERDICT,
-        ladder: optionalForm(names.ladders.name),
+        ladder: optionalForm(names.ladders.nameForm),
         reason: withCheck(
           textForm('What the caller reads. Facts in braces are filled in: {paidCount}, {verdicts(10m)}.'),
           (reason, file, node) => readReason(file, node, reason, names.refs),
@@ -202,10 +210,10 @@ export function verdictsFileForm(
         const ladder = members.get('ladder');
         if (ladder !== undefined)
           file.report(ladder.key, `only WAIT has a ladder; ${verdict} imposes no wait`);
-        if (payerText?.includes(PAYER_TEXT_WAIT) === true) {
+        if (payerText?.includes(PAYER_TEXT_WAIT_PLACEHOLDER) === true) {
           file.report(
             members.get('payerText')?.value ?? null,
-            `payerText may quote ${PAYER_TEXT_WAIT} only with WAIT; ${verdict} imposes no wait`,
+            `payerText may quote ${PAYER_TEXT_WAIT_PLACEHOLDER} only with WAIT; ${verdict} imposes no wait`,
           );
         }
         return true;
@@ -236,7 +244,7 @@ export function verdictsFileForm(
       },
       ({ rules, otherwise }) => ({ rules: sortByPriority(rules), otherwise }),
       () => {
-        payerTexts.refuseRuleNames([...otherRules, ...rulesHere]);
+        payerTexts.checkRuleNames([...otherRules, ...rulesHere]);
         return true;
       },
     ),
@@ -252,8 +260,8 @@ function refuseSticky(file: YamlFile, node: Node): void {
 
 /** The form of a file whose conditions may name each other. The schema for editors needs no reader. */
 function createRuleFileForm<T>(
-  names: RuleNames,
-  stage: RuleStage,
+  names: FactsListsAndLadders,
+  stage: RuleType,
   form: (reader: ConditionReader | null) => Form<T>,
 ): Form<T> {
   return {
@@ -271,7 +279,7 @@ function createConditionsForm(reader: ConditionReader | null): Form<true> {
       description: 'Named conditions, for rules to share with { condition: name }.',
       additionalProperties: CONDITIONS_SCHEMA,
     },
-    read: (_file, node) => reader?.readNamed(node) ?? null,
+    read: (_file, node) => reader?.readNamedConditions(node) ?? null,
   };
 }
 
@@ -306,7 +314,7 @@ function createRuleForm<Params>(
 ): Form<Rule<Params>> {
   const conditions: Form<Condition> = {
     schema: CONDITIONS_SCHEMA,
-    read: (_file, node) => reader?.readTopLevel(node) ?? null,
+    read: (_file, node) => reader?.readRuleConditions(node) ?? null,
   };
   const event = mappingForm(
     'What happens when the rule matches.',
@@ -319,17 +327,17 @@ function createRuleForm<Params>(
     event,
     description: withDefault(textForm('Why the rule is there, in words for people.'), ''),
   };
-  const forms = { ...always, ...HOLDOUT_FORMS };
+  const forms = { ...always, ...HOLDOUT_MEMBER_FORMS };
   const moved: NegationCache = new Map();
   const first = new Map<string, number>();
   const check = (rule: SoundParts<Params>, place: MappingPlace) => {
     const { file, node } = place;
     onRule?.(rule, place);
-    const line = file.at(node).line;
+    const line = file.locate(node).line;
     const taken = first.getOrInsert(rule.name ?? '', line);
     const isFree = rule.name === undefined || taken === line;
     if (!isFree) file.report(node, `the name "${rule.name}" is taken by the rule in line ${taken}`);
-    return checkHoldoutBound(place) && isFree;
+    return checkHoldoutMaxAmount(place) && isFree;
   };
   if (!mayHoldOut)
     return mappingForm('A rule.', always, (rule, place) => buildRule(rule, 1, place, moved), check);
@@ -370,9 +378,9 @@ function buildRule<Params>(
   moved: NegationCache,
 ): Rule<Params> {
   const condition = moveNegations(written, moved);
-  const rule = { name, description, priority, condition, written, params: event, at: file.at(node) };
+  const rule = { name, description, priority, condition, written, params: event, at: file.locate(node) };
   if (holdout === undefined) return rule;
-  const at = file.at(members.get('holdout')?.key ?? null);
+  const at = file.locate(members.get('holdout')?.key ?? null);
   return { ...rule, holdout: { share: holdout, maxAmounts: holdoutMaxAmount ?? null, at } };
 }
 
@@ -385,7 +393,7 @@ const OWN_NAME = createNameForm('name', 'Names the rule in decisions and explana
 const RULE_NAME: Form<string> = {
   schema: { ...OWN_NAME.schema, not: { const: 'otherwise' } },
   read: (file, node, what) =>
-    file.plain(node) === 'otherwise'
+    file.toPlainValue(node) === 'otherwise'
       ? file.report(node, '"otherwise" is the name of the answer when no rule matches')
       : OWN_NAME.read(file, node, what),
 };

@@ -1,7 +1,13 @@
 import { type Document, isNode, isScalar, type Node, visit, type YAMLError, type YAMLMap } from 'yaml';
 import { guessAmount } from './correction-hints.ts';
 import { findLayoutFault } from './line-layout.ts';
-import { isClosed, type SyntaxFault, type Token, tokenize, walkWithDepth } from './syntax-tokens.ts';
+import {
+  isQuoteClosed,
+  type SyntaxFault,
+  type Token,
+  tokenize,
+  walkTokensWithDepth,
+} from './syntax-tokens.ts';
 
 /** A file as far as the YAML library could read it. */
 interface ReadYaml {
@@ -103,7 +109,7 @@ const BLANK_BEHIND_COLON = new RegExp(`^[\\w-]+:${NO_BLANK}`);
 
 /** Finds a character that only looks like the YAML character that belongs in its place. */
 function findStrangeCharacter(tokens: readonly Token[]): SyntaxFault | null {
-  for (const [index, [token, depth]] of [...walkWithDepth(tokens)].entries()) {
+  for (const [index, [token, depth]] of [...walkTokensWithDepth(tokens)].entries()) {
     if (token.kind !== 'plain') continue;
     const key = tokens[index + 1]?.kind === 'colon' ? takeLastLine(token) : token;
     const fault =
@@ -223,7 +229,7 @@ function reportUnclosed({ text, offset }: Token, partner: string): SyntaxFault {
 function findOpenQuote(token: Token): SyntaxFault | null {
   const isWhole =
     token.kind !== 'quoted' ||
-    (isClosed(token) && !/\n[ \t]*(?:- |[\w-]+:(?:\s|$))|, *\w+: *.$/.test(token.text));
+    (isQuoteClosed(token) && !/\n[ \t]*(?:- |[\w-]+:(?:\s|$))|, *\w+: *.$/.test(token.text));
   return isWhole ? null : reportUnclosed(token, token.text.charAt(0));
 }
 

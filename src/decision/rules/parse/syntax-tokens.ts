@@ -43,7 +43,9 @@ export function tokenize(text: string): readonly Token[] {
 }
 
 /** Walks over tokens, each with the number of brackets that are open before it. */
-export function* walkWithDepth(tokens: readonly Token[]): Generator<readonly [token: Token, depth: number]> {
+export function* walkTokensWithDepth(
+  tokens: readonly Token[],
+): Generator<readonly [token: Token, depth: number]> {
   let depth = 0;
   for (const token of tokens) {
     yield [token, depth];
@@ -85,7 +87,7 @@ function findKind(piece: string): TokenKind | null {
 }
 
 /** Whether a quoted text ends with the quote that opened it, and not with an escaped one. */
-export function isClosed({ text }: Token): boolean {
+export function isQuoteClosed({ text }: Token): boolean {
   if (text.length < 2 || !text.endsWith(text.charAt(0))) return false;
   let escapes = 0;
   while (text.startsWith('"') && text.charAt(text.length - 2 - escapes) === '\\') escapes += 1;

@@ -15,13 +15,13 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { DURATION_FORM, parseDuration } from '#base/duration.ts';
-import { spellOutInvisible } from '#base/invisible-characters.ts';
+import { escapeInvisibleCharacters } from '#base/invisible-characters.ts';
 import {
   findNearestName,
+  formatNameHint,
   formatProblem,
   type Location,
   type RuleProblem,
-  suggestName,
 } from '#decision/rules/problem.ts';
 import {
   formatBooleanHint,
@@ -54,14 +54,18 @@ const PARSED_TEXTS = new LRUCache<string, ReturnType<typeof parseText>>({
 
 function parseText(text: string) {
   const lines = new LineCounter();
-  const document = parseDocument<Node>(text, { ...UNCHECKED_KEYS, lineCounter: lines, prettyErrors: false });
+  const document = parseDocument<Node>(text, {
+    ...YAML_PARSE_OPTIONS,
+    lineCounter: lines,
+    prettyErrors: false,
+  });
   const repeatedKeys = findRepeatedKeys(document.contents);
   const lineOf = (offset: number) => lines.linePos(offset).line;
   return { document, lines, fault: findSyntaxFault(text, { document, repeatedKeys }, lineOf) };
 }
 
 /** Without this option the library compares each key with all keys before it, which takes minutes for a large file. */
-export const UNCHECKED_KEYS = { uniqueKeys: false } as const;
+export const YAML_PARSE_OPTIONS = { uniqueKeys: false } as const;
 
 /** Finds the keys that occurred before in the same mapping. */
 function findRepeatedKeys(root: Node | null): readonly RepeatedKey[] {
@@ -112,7 +116,7 @@ export class YamlFile {
     return this.#root;
   }
 
-  at(node: Node | null): Location {
+  locate(node: Node | null): Location {
     return this.#locate(node?.range?.[0] ?? 0);
   }
 
@@ -122,7 +126,7 @@ export class YamlFile {
 
   report(node: Node | null, message: string): null {
     // The message shows the invisible characters of a name that looks like another name.
-    const problem = { at: this.at(node), message: spellOutInvisible(message) };
+    const problem = { at: this.locate(node), message: escapeInvisibleCharacters(message) };
     const text = formatProblem(problem);
     // A problem that two readers find is reported once.
     if (!this.#reported.has(text)) this.#problems.push(problem);
@@ -131,19 +135,19 @@ export class YamlFile {
   }
 
   /** Reads a mapping with members among `allowed`, and all of `required`. */
-  members(
+  readMembers(
     node: Node | null,
     what: string,
     allowed: readonly string[],
     required: readonly string[],
   ): Members | null {
-    const members = this.anyMembers(node, what);
-    if (members !== null) this.checkNames(node, members, what, allowed, required);
+    const members = this.readAnyMembers(node, what);
+    if (members !== null) this.checkMemberNames(node, members, what, allowed, required);
     return members;
   }
 
   /** Reports members that are not among `allowed`, and missing members of `required`. */
-  checkNames(
+  checkMemberNames(
     node: Node | null,
     members: Members,
     what: string,
@@ -158,7 +162,7 @@ export class YamlFile {
       if (meant !== -1) missing.splice(meant, 1);
       const hint = /\s\S/.test(name)
         ? '; write "#" before the line if it is a comment'
-        : suggestName(name, allowed);
+        : formatNameHint(name, allowed);
       this.report(key, `unknown member "${name}" of ${what}${hint}`);
     }
     for (const name of missing) {
@@ -182,7 +186,7 @@ export class YamlFile {
   }
 
   /** Reads a mapping whose names the author chooses. */
-  anyMembers(node: Node | null, what: string, hint = ''): Members | null {
+  readAnyMembers(node: Node | null, what: string, hint = ''): Members | null {
     if (!isMap<Node, Node>(node))
       return this.#reportWrongKind(node, `${what} must have members like name: value`, hint);
     const members = new Map<string, Member>();
@@ -194,7 +198,7 @@ export class YamlFile {
   }
 
   /** Reads a list with at least one item. */
-  items(node: Node | null, what: string): readonly Node[] | null {
+  listItemNodes(node: Node | null, what: string): readonly Node[] | null {
     if (!isSeq<Node>(node))
       return this.#reportWrongKind(node, `${what} must be a list`, formatListHint(node));
     if (node.items.length === 0) return this.report(node, `${what} must not be empty`);
@@ -213,7 +217,7 @@ export class YamlFile {
     if (refused.length > REPORTED_ITEMS_MAX && first !== undefined) {
       const likes = refused
         .slice(1, REPORTED_ITEMS_MAX)
-        .map((item) => `"${this.plain(item)}" (line ${this.at(item).line})`);
+        .map((item) => `"${this.toPlainValue(item)}" (line ${this.locate(item).line})`);
       const others = `${refused.length - 1} more of ${items.length} items are refused, too, like ${likes.join(' and ')}`;
       this.#problems.splice(before, Number.POSITIVE_INFINITY, {
         ...first,
@@ -224,7 +228,7 @@ export class YamlFile {
   }
 
   /** Reads a text. `hint` is added to the message if the node is no text. */
-  text(node: Node | null, what: string, hint = ''): string | null {
+  readText(node: Node | null, what: string, hint = ''): string | null {
     const value = this.#getScalar(node);
     if (typeof value !== 'string') return this.#reportWrongKind(node, `${what} must be a text`, hint);
     if (value.trim() === '') return this.report(node, `${what} must not be empty`);
@@ -235,14 +239,14 @@ export class YamlFile {
     return value;
   }
 
-  boolean(node: Node | null, what: string): boolean | null {
+  readBoolean(node: Node | null, what: string): boolean | null {
     const value = this.#getScalar(node);
     if (typeof value === 'boolean') return value;
     return this.#reportWrongKind(node, `${what} must be true or false`, formatBooleanHint(value));
   }
 
   /** Reads a number from `min` to `max` in plain digits. */
-  number(node: Node | null, what: string, range: NumberRange): number | null {
+  readNumber(node: Node | null, what: string, range: NumberRange): number | null {
     const { min, max, integer = false } = range;
     const kind = integer ? 'a whole number' : 'a number';
     const value = this.#getScalar(node);
@@ -259,24 +263,24 @@ export class YamlFile {
     return value;
   }
 
-  choice<T extends string>(node: Node | null, what: string, allowed: readonly T[]): T | null {
+  readChoice<T extends string>(node: Node | null, what: string, allowed: readonly T[]): T | null {
     const value = this.#getScalar(node);
     if (typeof value !== 'string')
       return this.#reportWrongKind(node, `${what} must be one of ${allowed.join(', ')}`);
     const chosen = allowed.find((candidate) => candidate === value);
-    return chosen ?? this.report(node, `unknown ${what} "${value}"${suggestName(value, allowed)}`);
+    return chosen ?? this.report(node, `unknown ${what} "${value}"${formatNameHint(value, allowed)}`);
   }
 
-  plain(node: Node): unknown {
+  toPlainValue(node: Node): unknown {
     return isScalar(node)
       ? node.value
       : isSeq<Node>(node)
-        ? node.items.map((item) => this.plain(item))
+        ? node.items.map((item) => this.toPlainValue(item))
         : undefined;
   }
 
   /** Returns the digits of a number as they are written. Returns null if the node is no number. */
-  writtenNumber(node: Node): string | null {
+  findWrittenDigits(node: Node): string | null {
     return isScalar(node) && typeof node.value === 'number' ? (node.source ?? String(node.value)) : null;
   }
 
@@ -294,7 +298,7 @@ export class YamlFile {
   }
 
   /** Lists the written numbers of the file, and the decimal texts below members of the name `amounts`. */
-  numbers(amounts: string): readonly WrittenNumber[] {
+  listWrittenNumbers(amounts: string): readonly WrittenNumber[] {
     const found: WrittenNumber[] = [];
     visit(this.#root, {
       Scalar: (_key, node, path) => {
@@ -303,13 +307,13 @@ export class YamlFile {
           (part) => isPair(part) && isScalar(part.key) && part.key.value === amounts,
         );
         if (text === undefined || !(typeof node.value === 'number' || isAmount)) return;
-        if (PLAIN_NUMBER.test(text)) found.push({ at: this.at(node), source: text, value: Number(text) });
+        if (PLAIN_NUMBER.test(text)) found.push({ at: this.locate(node), source: text, value: Number(text) });
       },
     });
     return found;
   }
 
-  duration(node: Node | null, what: string): number | null {
+  readDuration(node: Node | null, what: string): number | null {
     const value = this.#getScalar(node);
     const ms = typeof value === 'string' ? parseDuration(value) : null;
     return ms ?? this.#reportWrongKind(node, `${what} must be ${DURATION_FORM}`, formatDurationHint(value));
@@ -328,7 +332,10 @@ export class YamlFile {
       return this.report(null, 'a %YAML directive changes what values mean; remove it');
     }
     if (fault !== null) {
-      this.#problems.push({ at: this.#locate(fault.offset), message: spellOutInvisible(fault.message) });
+      this.#problems.push({
+        at: this.#locate(fault.offset),
+        message: escapeInvisibleCharacters(fault.message),
+      });
       return null;
     }
     if (document.contents === null) return this.report(null, 'the file is empty');

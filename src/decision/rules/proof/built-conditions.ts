@@ -19,12 +19,12 @@ export class FactsByName {
    * Lists a fact that is recorded only on demand. The list is empty if no rule asks for the fact. For the fact
    * `attribute` the list has one fact per declared attribute.
    */
-  onDemand(name: string): readonly FactRef[] {
+  listFacts(name: string): readonly FactRef[] {
     return this.#refs.get(name) ?? [];
   }
 
   /** Returns a fact without a window. Every rule set has every fact without a window, except facts on demand. */
-  plain(name: string): FactRef {
+  requireFact(name: string): FactRef {
     const [ref] = this.#refs.get(name) ?? [];
     if (ref === undefined) throw new Error(`there is no fact "${name}" among those of the rule set`);
     return ref;
@@ -34,7 +34,7 @@ export class FactsByName {
    * Returns a windowed fact once for each window in use, the shortest window first. The facts of different attributes
    * are returned together.
    */
-  windows(name: string): readonly FactRef[] {
+  listWindows(name: string): readonly FactRef[] {
     return (this.#refs.get(name) ?? []).toSorted((a, b) => a.windowMs - b.windowMs);
   }
 
@@ -42,24 +42,24 @@ export class FactsByName {
    * Groups the windowed facts by name, so that a group has one fact with all its windows. A fact about attributes has
    * a group for each attribute.
    */
-  windowed(): readonly (readonly FactRef[])[] {
+  listWindowGroups(): readonly (readonly FactRef[])[] {
     const names = [...this.#refs.entries()].filter(([, refs]) => refs[0]?.fact.kind === 'windowed');
     return names.flatMap(([name]) => [
-      ...Map.groupBy(this.windows(name), ({ attribute }) => attribute ?? '').values(),
+      ...Map.groupBy(this.listWindows(name), ({ attribute }) => attribute ?? '').values(),
     ]);
   }
 
   is(name: string, value: FactValue): Condition {
-    return compare(this.plain(name), 'equal', value);
+    return createComparison(this.requireFact(name), 'equal', value);
   }
 
   /** Builds the condition that the fact has a value. */
   known(name: string): Condition {
-    return compare(this.plain(name), 'known', true);
+    return createComparison(this.requireFact(name), 'known', true);
   }
 
   above(name: string, value: number): Condition {
-    return compare(this.plain(name), 'greaterThan', value);
+    return createComparison(this.requireFact(name), 'greaterThan', value);
   }
 }
 
@@ -72,7 +72,11 @@ export function createInnerFact(label: string, domain: FactDomain): FactRef {
 /** The place of conditions that stand in no file. */
 const NOWHERE = { file: '', line: 0, column: 0 };
 
-export function compare(fact: FactRef, operator: OperatorName, value: ExpectedConstants): Comparison {
+export function createComparison(
+  fact: FactRef,
+  operator: OperatorName,
+  value: ExpectedConstants,
+): Comparison {
   return { kind: 'comparison', fact, operator, value, at: NOWHERE };
 }
 

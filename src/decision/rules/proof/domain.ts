@@ -1,4 +1,4 @@
-import type { FactReading, FactValue } from '#decision/facts/fact.ts';
+import type { FactValue, NullableFactValue } from '#decision/facts/fact.ts';
 import type { ExpectedConstants, FactRef, OperatorName } from '#decision/rules/condition.ts';
 import { createComparisonMatcher } from '#decision/rules/matcher.ts';
 import { findFactDecimals, findFactTextForm, type TextForm } from '#decision/rules/value-forms.ts';
@@ -11,8 +11,8 @@ export interface Domain {
   readonly all: Spans;
   /** Finds the numbers of the values for which the comparison with `expected` holds. */
   readonly findNumbers: (operator: OperatorName, expected: ExpectedConstants) => Spans;
-  readonly toValue: (number: number) => FactReading;
-  readonly toNumber: (value: FactReading) => number;
+  readonly toValue: (number: number) => NullableFactValue;
+  readonly toNumber: (value: NullableFactValue) => number;
   /**
    * The number of the value 0, if values may be below 0. An example that a proof finds shows 0 instead of the least
    * value, where 0 is possible.
@@ -27,7 +27,7 @@ export interface Domain {
 const LISTED_MULTIPLES_MAX = 4096;
 
 /** Whether the multiples of a divisor are listed among the values of the fact. */
-export function listsMultiples(ref: FactRef, divisor: number): boolean {
+export function hasListedMultiples(ref: FactRef, divisor: number): boolean {
   const { domain } = ref.fact;
   if (domain.type !== 'number' || divisor <= 0) return true;
   const isStepped = domain.integer || findFactDecimals(ref) !== null;
@@ -38,13 +38,17 @@ export function listsMultiples(ref: FactRef, divisor: number): boolean {
  * Makes a different text of one character for each number from 0. An attribute may be declared with a length of one
  * character.
  */
-export function createShortText(number: number): string {
+export function toOneCharacterText(number: number): string {
   return String.fromCodePoint(number < LETTERS ? 0x41 + number : 0x61 + number - LETTERS);
 }
 
 const LETTERS = 26;
 
-const SHORT_FORM: TextForm = { pattern: /^/, words: 'an attribute is any text', createText: createShortText };
+const SHORT_FORM: TextForm = {
+  pattern: /^/,
+  words: 'an attribute is any text',
+  createText: toOneCharacterText,
+};
 
 /** Builds the domain of a fact. `constants` are the values with which conditions compare the fact. */
 export function buildDomain(ref: FactRef, constants: readonly FactValue[]): Domain {
@@ -54,7 +58,7 @@ export function buildDomain(ref: FactRef, constants: readonly FactValue[]): Doma
 
 /** Adds a last number, which stands for "no value". */
 function addUnknown(known: Domain): Domain {
-  const unknown = findHighest(known.all) + 1;
+  const unknown = getHighestNumber(known.all) + 1;
   const alone: Spans = [[unknown, unknown]];
   return {
     all: mergeSpans([...known.all, ...alone]),
@@ -111,7 +115,9 @@ function findNumbersWhere(
   value: (number: number) => FactValue,
 ): Spans {
   const holds = createComparisonMatcher(0, operator, expected);
-  return mergeSpans(pieces.filter((piece) => piece.length > 0 && holds([value(findLowest(piece))])).flat());
+  return mergeSpans(
+    pieces.filter((piece) => piece.length > 0 && holds([value(getLowestNumber(piece))])).flat(),
+  );
 }
 
 /** Builds a domain of the multiples of 1 / `steps`. */
@@ -143,7 +149,7 @@ function createSteppedDomain(low: number, high: number, steps: number): Domain {
 
 function listMultiples(all: Spans, by: number): Spans {
   const multiples: Span[] = [];
-  for (let number = Math.ceil(findLowest(all) / by) * by; number <= findHighest(all); number += by)
+  for (let number = Math.ceil(getLowestNumber(all) / by) * by; number <= getHighestNumber(all); number += by)
     multiples.push([number, number]);
   return mergeSpans(multiples);
 }
@@ -294,11 +300,11 @@ export function includesSpans(whole: Spans, part: Spans): boolean {
 }
 
 /** Returns the least number, or Infinity for an empty set. */
-export function findLowest(spans: Spans): number {
+export function getLowestNumber(spans: Spans): number {
   return spans[0]?.[0] ?? Number.POSITIVE_INFINITY;
 }
 
 /** Returns the greatest number, or -Infinity for an empty set. */
-export function findHighest(spans: Spans): number {
+export function getHighestNumber(spans: Spans): number {
   return spans.at(-1)?.[1] ?? Number.NEGATIVE_INFINITY;
 }

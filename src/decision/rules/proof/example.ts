@@ -1,22 +1,26 @@
-import type { FactReading } from '#decision/facts/fact.ts';
-import { type Condition, listFacts } from '#decision/rules/condition.ts';
-import { formatValue } from '#decision/rules/condition-text.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
+import { type Condition, listConditionFacts } from '#decision/rules/condition.ts';
+import { formatFactValue } from '#decision/rules/condition-text.ts';
 
 /** Facts by label, such as `verdicts(10m)`. One payer can have all these values together. */
-export type Example = Readonly<Record<string, FactReading>>;
+export type Example = Readonly<Record<string, NullableFactValue>>;
 
 /** Picks, from the facts that a proof found (`witness`), those that the conditions name. */
 export function pickExample(
-  witness: ReadonlyMap<string, FactReading>,
+  witness: ReadonlyMap<string, NullableFactValue>,
   conditions: readonly Condition[],
 ): Example {
-  const values = listFacts(conditions).map(({ label }) => [label, witness.get(label)] as const);
-  return Object.fromEntries(values.filter((entry): entry is [string, FactReading] => entry[1] !== undefined));
+  const values = listConditionFacts(conditions).map(({ label }) => [label, witness.get(label)] as const);
+  return Object.fromEntries(
+    values.filter((entry): entry is [string, NullableFactValue] => entry[1] !== undefined),
+  );
 }
 
 /** Formats an example like `paidCount = 3, hasBinding = true`. */
 export function formatExample(example: Example): string {
   return Object.entries(example)
-    .map(([label, value]) => (value === null ? `${label} is not known` : `${label} = ${formatValue(value)}`))
+    .map(([label, value]) =>
+      value === null ? `${label} is not known` : `${label} = ${formatFactValue(value)}`,
+    )
     .join(', ');
 }

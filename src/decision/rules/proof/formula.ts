@@ -15,8 +15,8 @@ import {
   type Spans,
   subtractSpans,
 } from './domain.ts';
+import type { Relation } from './knowledge.ts';
 import { replacePair } from './pairs.ts';
-import type { Relation } from './relations.ts';
 
 /**
  * A condition in the form that the search of a proof needs. Each comparison is the set of numbers (see `Domain`) that

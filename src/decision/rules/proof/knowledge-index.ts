@@ -1,6 +1,6 @@
-import { type Condition, type FactRef, listFacts } from '#decision/rules/condition.ts';
+import { type Condition, type FactRef, listConditionFacts } from '#decision/rules/condition.ts';
 import { listRelationFacts } from './formula.ts';
-import type { Knowledge, Relation } from './relations.ts';
+import type { Knowledge, Relation } from './knowledge.ts';
 
 /** A single piece of knowledge about the facts. */
 interface Piece {
@@ -49,7 +49,7 @@ export class KnowledgeIndex {
    * of its facts.
    */
   #add(conditions: readonly Condition[], relations: readonly Relation[], defines: FactRef | null): Piece {
-    const refs = [...listFacts(conditions), ...relations.flatMap(listRelationFacts)];
+    const refs = [...listConditionFacts(conditions), ...relations.flatMap(listRelationFacts)];
     const labels = refs.map(({ label }) => label);
     const piece = { conditions, relations, labels };
     for (const label of defines === null ? new Set(labels) : [defines.label]) {

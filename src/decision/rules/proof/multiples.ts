@@ -1,4 +1,4 @@
-import type { FactReading, FactValue } from '#decision/facts/fact.ts';
+import type { FactValue, NullableFactValue } from '#decision/facts/fact.ts';
 import { BOOLEAN_DOMAIN } from '#decision/facts/fact.ts';
 import {
   type Comparison,
@@ -7,9 +7,9 @@ import {
   foldCondition,
   listComparisons,
 } from '#decision/rules/condition.ts';
-import { findMultipleAbove, isMultipleOf } from '#decision/rules/multiples.ts';
-import { allOf, compare, createInnerFact, implies } from './built-conditions.ts';
-import { type Domain, includesSpans, listsMultiples, type Spans } from './domain.ts';
+import { getLeastMultipleAbove, isMultipleOf } from '#decision/rules/multiples.ts';
+import { allOf, createComparison, createInnerFact, implies } from './built-conditions.ts';
+import { type Domain, hasListedMultiples, includesSpans, type Spans } from './domain.ts';
 
 /** A fact with so many values that its multiples cannot be listed, and the divisors that conditions ask about. */
 interface AskedFact {
@@ -22,7 +22,7 @@ interface AskedFact {
 const CANDIDATES_MAX = 200;
 
 /** How many values of a fact are tried, each in a search of its own. */
-const PINS_MAX = 8;
+const FIXED_VALUES_MAX = 8;
 
 /** A value that a fact must have. */
 export interface FixedValue {
@@ -60,7 +60,7 @@ export class MultiplesAsFacts {
    * Lists the conditions that relate a fact to its multiples, for the facts that `labels` names. `constants` are the
    * values with which the fact is compared.
    */
-  *relateMultiples(
+  *listMultipleConditions(
     labels: ReadonlySet<string>,
     constantsOf: (label: string) => Iterable<FactValue>,
   ): Generator<Condition> {
@@ -80,11 +80,11 @@ export class MultiplesAsFacts {
    * Replaces the numbers of a witness by numbers that agree with the witness on whether they are multiples. Returns
    * null if no such number is found.
    */
-  showValues(
-    values: ReadonlyMap<string, FactReading>,
+  findAgreeingValues(
+    values: ReadonlyMap<string, NullableFactValue>,
     domainOf: (label: string) => Domain | undefined,
     leftOf: (label: string) => Spans,
-  ): ReadonlyMap<string, FactReading> | null {
+  ): ReadonlyMap<string, NullableFactValue> | null {
     const facts = [...this.#listRelevant(new Set(values.keys()))];
     if (facts.length === 0) return values;
     const shown = new Map(values);
@@ -116,8 +116,8 @@ export class MultiplesAsFacts {
    * Finds values for the whole-number facts of a witness. The values are near the constants, and agree with the
    * witness on whether they are multiples.
    */
-  findPins(
-    values: ReadonlyMap<string, FactReading>,
+  listFixedValues(
+    values: ReadonlyMap<string, NullableFactValue>,
     constantsOf: (label: string) => Iterable<FactValue>,
   ): readonly FixedValue[] {
     return [...this.#listRelevant(new Set(values.keys()))].flatMap(({ ref, flags }) => {
@@ -125,13 +125,13 @@ export class MultiplesAsFacts {
       const near = listPoints(ref, constantsOf(ref.label)).flatMap((point) => [
         point + 1,
         point + 2,
-        ...[...flags.keys()].map((divisor) => findMultipleAbove(point, divisor)),
+        ...[...flags.keys()].map((divisor) => getLeastMultipleAbove(point, divisor)),
       ]);
       const agrees = (seen: number) =>
         flags.entries().every(([divisor, { label }]) => isMultipleOf(seen, divisor) === values.get(label));
       return near
         .filter((value) => Number.isSafeInteger(value) && agrees(value))
-        .slice(0, PINS_MAX)
+        .slice(0, FIXED_VALUES_MAX)
         .map((value) => ({ label: ref.label, value }));
     });
   }
@@ -154,7 +154,7 @@ export class MultiplesAsFacts {
     // The condition also names the fact itself, so that what is known about the fact is used for the separate fact,
     // too.
     const { min } = fact.fact.domain.type === 'number' ? fact.fact.domain : { min: 0 };
-    return allOf(compare(fact, 'greaterThanInclusive', min), is);
+    return allOf(createComparison(fact, 'greaterThanInclusive', min), is);
   }
 }
 
@@ -162,11 +162,11 @@ type ComparedPart = Omit<Comparison, 'kind' | 'at'>;
 
 function isAboutUnlisted({ fact, operator, value }: Comparison): boolean {
   if (operator !== 'multipleOf' && operator !== 'notMultipleOf') return false;
-  return typeof value === 'number' && !listsMultiples(fact, value);
+  return typeof value === 'number' && !hasListedMultiples(fact, value);
 }
 
 function flagEquals(flag: FactRef, value: boolean): Condition {
-  return compare(flag, 'equal', value);
+  return createComparison(flag, 'equal', value);
 }
 
 function isWhole({ fact: { domain } }: FactRef): boolean {
@@ -189,11 +189,14 @@ function* listFlagsAtPoints(
   flag: FactRef,
 ): Generator<Condition> {
   for (const [index, point] of points.entries()) {
-    yield implies(compare(ref, 'equal', point), flagEquals(flag, isMultipleOf(point, divisor)));
+    yield implies(createComparison(ref, 'equal', point), flagEquals(flag, isMultipleOf(point, divisor)));
     const next = points[index + 1];
     if (next === undefined) continue;
-    const between = allOf(compare(ref, 'greaterThan', point), compare(ref, 'lessThan', next));
-    if (findMultipleAbove(point, divisor) >= next) yield implies(between, flagEquals(flag, false));
+    const between = allOf(
+      createComparison(ref, 'greaterThan', point),
+      createComparison(ref, 'lessThan', next),
+    );
+    if (getLeastMultipleAbove(point, divisor) >= next) yield implies(between, flagEquals(flag, false));
     else if (isWhole(ref) && divisor === 1) yield implies(between, flagEquals(flag, true));
     else if (isWhole(ref) && next - point === 2) yield implies(between, flagEquals(flag, true));
   }
@@ -213,7 +216,7 @@ function listCandidates(
     for (const divisor of divisors) {
       let multiple = Math.min(before, start);
       for (let tried = 0; tried < CANDIDATES_MAX; tried++) {
-        multiple = findMultipleAbove(multiple, divisor);
+        multiple = getLeastMultipleAbove(multiple, divisor);
         found.push(multiple);
       }
     }

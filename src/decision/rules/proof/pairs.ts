@@ -7,8 +7,8 @@ import {
   isFactRef,
   type OperatorName,
 } from '#decision/rules/condition.ts';
-import { allOf, anyOf, compare, createInnerFact, implies, not } from './built-conditions.ts';
-import { createShortText } from './domain.ts';
+import { allOf, anyOf, createComparison, createInnerFact, implies, not } from './built-conditions.ts';
+import { toOneCharacterText } from './domain.ts';
 
 /**
  * Two facts of one request that are compared with each other. For proofs their relation is a fact of its own: below,
@@ -91,7 +91,7 @@ export function listPairConditions(comparisons: readonly Comparison[]): readonly
 }
 
 function isKnown(ref: FactRef): Condition {
-  return ref.fact.absence === undefined ? allOf() : compare(ref, 'known', true);
+  return ref.fact.absence === undefined ? allOf() : createComparison(ref, 'known', true);
 }
 
 function relateKnowledge({ one, other, relation }: Pair): readonly Condition[] {
@@ -114,10 +114,13 @@ function relateNumbers(
   { one, other, relation }: Pair,
   comparisons: readonly Comparison[],
 ): readonly Condition[] {
-  const stands = (name: PairRelation) => compare(relation, 'equal', name);
+  const stands = (name: PairRelation) => createComparison(relation, 'equal', name);
   const limits = new Set<FactValue>([0, ...collectConstants([one, other], comparisons)]);
   return [...limits].flatMap((limit) => {
-    const side = (operator: OperatorName) => [compare(one, operator, limit), compare(other, operator, limit)];
+    const side = (operator: OperatorName) => [
+      createComparison(one, operator, limit),
+      createComparison(other, operator, limit),
+    ];
     const [oneBelow, otherBelow] = side('lessThan').map((below) => below);
     const [oneAbove, otherAbove] = side('greaterThan').map((above) => above);
     if (!oneBelow || !otherBelow || !oneAbove || !otherAbove) return [];
@@ -135,7 +138,7 @@ function relateNumbers(
 function listUnnamedTexts(count: number, named: ReadonlySet<FactValue>): readonly string[] {
   const found: string[] = [];
   for (let number = 0; found.length < count; number++) {
-    const text = createShortText(number);
+    const text = toOneCharacterText(number);
     if (!named.has(text)) found.push(text);
   }
   return found;
@@ -158,16 +161,16 @@ function relateTexts(
   const values = [...new Set([...named, ...words, ...some, ...flags])].filter((value) => {
     return typeof value === (flags.length > 0 ? 'boolean' : 'string');
   });
-  const within = (ref: FactRef) => anyOf(not(isKnown(ref)), compare(ref, 'in', values));
+  const within = (ref: FactRef) => anyOf(not(isKnown(ref)), createComparison(ref, 'in', values));
   return [
     ...(flags.length > 0 ? [] : [within(one), within(other)]),
     ...values.flatMap((value) => {
-      const both = [compare(one, 'equal', value), compare(other, 'equal', value)];
+      const both = [createComparison(one, 'equal', value), createComparison(other, 'equal', value)];
       const [isOne, isOther] = both;
       if (isOne === undefined || isOther === undefined) return [];
       return [
-        implies(compare(relation, 'equal', 'different'), not(allOf(...both))),
-        implies(compare(relation, 'equal', 'equal'), anyOf(allOf(...both), not(anyOf(...both)))),
+        implies(createComparison(relation, 'equal', 'different'), not(allOf(...both))),
+        implies(createComparison(relation, 'equal', 'equal'), anyOf(allOf(...both), not(anyOf(...both)))),
       ];
     }),
   ];

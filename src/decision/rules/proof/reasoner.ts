@@ -1,15 +1,16 @@
-import type { FactReading } from '#decision/facts/fact.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
 import { type Comparison, type Condition, listComparisons } from '#decision/rules/condition.ts';
 import {
   type Domain,
-  findHighest,
-  findLowest,
+  getHighestNumber,
+  getLowestNumber,
   hasOverlap,
   includesSpans,
   intersectSpans,
   mergeSpans,
   type Spans,
 } from './domain.ts';
+import { collectFacts, type FactWithConstants, getOrAddFact, numberFacts } from './facts-with-constants.ts';
 import {
   areContradictory,
   createPropagator,
@@ -20,18 +21,17 @@ import {
   type Propagator,
   type Ranges,
 } from './formula.ts';
+import { type Knowledge, NOTHING_KNOWN, type Relation } from './knowledge.ts';
 import { KnowledgeIndex } from './knowledge-index.ts';
 import { type FixedValue, MultiplesAsFacts } from './multiples.ts';
-import { collectFacts, type NamedFact, noteFact, numberFacts } from './named-facts.ts';
 import { listPairConditions } from './pairs.ts';
-import { type Knowledge, NOTHING_KNOWN, type Relation } from './relations.ts';
 
 /**
  * The answer to a question. `witness` is an example: values of facts, by label, for which all that was asked holds.
  * `none` proves that there is no such example. `undecided` means that the search took too long.
  */
 export type ReasonerAnswer =
-  | { readonly kind: 'witness'; readonly facts: ReadonlyMap<string, FactReading> }
+  | { readonly kind: 'witness'; readonly facts: ReadonlyMap<string, NullableFactValue> }
   | { readonly kind: 'none' }
   | { readonly kind: 'undecided' };
 
@@ -52,7 +52,7 @@ export class Reasoner {
   /** The comparisons of all conditions that were read. */
   readonly #comparisons: Comparison[] = [];
   readonly #questionStepsMax: number;
-  readonly #facts = new Map<string, NamedFact>();
+  readonly #facts = new Map<string, FactWithConstants>();
   readonly #labels = new Map<Condition, readonly string[]>();
   readonly #multiples = new MultiplesAsFacts();
   #numbered: NumberedFacts | null = null;
@@ -66,7 +66,7 @@ export class Reasoner {
     this.#stepsLeft = limits.totalStepsMax;
     for (const { conditions, relations } of this.#pieces.all) {
       this.prepare(conditions);
-      for (const ref of relations.flatMap(listRelationFacts)) noteFact(this.#facts, ref);
+      for (const ref of relations.flatMap(listRelationFacts)) getOrAddFact(this.#facts, ref);
     }
   }
 
@@ -82,7 +82,7 @@ export class Reasoner {
       const facts = collectFacts(comparisons);
       this.#labels.set(condition, [...facts.keys()]);
       for (const { ref, constants } of facts.values()) {
-        const known = noteFact(this.#facts, ref);
+        const known = getOrAddFact(this.#facts, ref);
         for (const constant of constants) known.constants.add(constant);
       }
       // The numbers that stand for values depend on the constants in conditions.
@@ -153,7 +153,7 @@ export class Reasoner {
     const constantsOf = (label: string) => this.#facts.get(label)?.constants ?? [];
     const known = [
       ...relevant.pieces.flatMap(({ conditions }) => conditions),
-      ...this.#multiples.relateMultiples(relevant.labels, constantsOf),
+      ...this.#multiples.listMultipleConditions(relevant.labels, constantsOf),
     ].map((item) => formulas.build(item));
     const relations = relevant.pieces.flatMap((piece) => piece.relations);
     // The setup of a search is work, too, and often more work than the search itself.
@@ -169,7 +169,7 @@ export class Reasoner {
     if (found === 'none' || found === 'undecided') return { kind: found };
     const values = collectValues(relevant.labels, numbered, found);
     // If no number agrees with the multiples found, the search runs again with values near the constants asked for.
-    const pins = this.#multiples.findPins(values, constantsOf).map((pin) => pinValue(numbered, pin));
+    const pins = this.#multiples.listFixedValues(values, constantsOf).map((pin) => pinValue(numbered, pin));
     for (const more of [[], ...pins]) {
       const facts = this.#showWitness(relevant.labels, numbered, more.length === 0 ? found : run(more));
       if (facts !== null) return { kind: 'witness', facts };
@@ -185,10 +185,10 @@ export class Reasoner {
     labels: ReadonlySet<string>,
     numbered: NumberedFacts,
     found: SearchResult,
-  ): ReadonlyMap<string, FactReading> | null {
+  ): ReadonlyMap<string, NullableFactValue> | null {
     if (found === 'none' || found === 'undecided') return null;
     const indexOf = (label: string) => numbered.indexOf.get(label) ?? -1;
-    return this.#multiples.showValues(
+    return this.#multiples.findAgreeingValues(
       collectValues(labels, numbered, found),
       (label) => numbered.domains[indexOf(label)],
       (label) => found[indexOf(label)] ?? [],
@@ -207,8 +207,8 @@ function collectValues(
   labels: ReadonlySet<string>,
   { domains, indexOf }: NumberedFacts,
   left: readonly Spans[],
-): ReadonlyMap<string, FactReading> {
-  const values = new Map<string, FactReading>();
+): ReadonlyMap<string, NullableFactValue> {
+  const values = new Map<string, NullableFactValue>();
   for (const label of labels) {
     const index = indexOf.get(label) ?? -1;
     const domain = domains[index];
@@ -218,7 +218,7 @@ function collectValues(
 }
 
 function pickShownNumber({ zero }: Domain, left: Spans): number {
-  return zero !== undefined && includesSpans(left, [[zero, zero]]) ? zero : findLowest(left);
+  return zero !== undefined && includesSpans(left, [[zero, zero]]) ? zero : getLowestNumber(left);
 }
 
 /** The remaining numbers of each fact, all of which make the formulas true. If no numbers were found, the reason. */
@@ -369,11 +369,11 @@ class Search {
   #keepRelations(state: SearchState): boolean {
     const { left } = state;
     const ranges: Ranges = {
-      low: (index) => findLowest(left[index] ?? []),
-      high: (index) => findHighest(left[index] ?? []),
+      low: (index) => getLowestNumber(left[index] ?? []),
+      high: (index) => getHighestNumber(left[index] ?? []),
       keep: (index, low, high) => {
         const now = left[index] ?? [];
-        if (low <= findLowest(now) && high >= findHighest(now)) return now.length > 0;
+        if (low <= getLowestNumber(now) && high >= getHighestNumber(now)) return now.length > 0;
         left[index] = intersectSpans(now, [[low, high]]);
         return left[index].length > 0;
       },
@@ -432,14 +432,14 @@ class Search {
 }
 
 function isSingle(spans: Spans): boolean {
-  return findLowest(spans) === findHighest(spans);
+  return getLowestNumber(spans) === getHighestNumber(spans);
 }
 
 /**
  * Splits the numbers into the least number alone and two halves of the rest, so that small examples are found first.
  */
 function splitSpans(spans: Spans): readonly Spans[] {
-  const low = findLowest(spans);
+  const low = getLowestNumber(spans);
   const high = spans[0]?.[1] ?? low;
   const least: Spans = [[low, low]];
   if (high === low) return [least, spans.slice(1)];

@@ -1,9 +1,9 @@
 import { listComparisons } from '#decision/rules/condition.ts';
 import type { RuleProblem } from '#decision/rules/problem.ts';
 import type { ParsedRules, Rule } from '#decision/rules/rule-set.ts';
-import { compare, FactsByName } from './built-conditions.ts';
+import { createComparison, FactsByName } from './built-conditions.ts';
+import { collectKnowledge, type RulesForProofs } from './knowledge.ts';
 import { Reasoner, type WorkLimits } from './reasoner.ts';
-import { type KnownRules, listKnowledge } from './relations.ts';
 
 /** How many proof steps the check of holdouts may take when a rule set is loaded. */
 const REFUSAL_LIMITS: WorkLimits = { questionStepsMax: 200_000, totalStepsMax: 1_000_000 };
@@ -12,11 +12,13 @@ const REFUSAL_LIMITS: WorkLimits = { questionStepsMax: 200_000, totalStepsMax: 1
  * Reports holdouts of rules that match only clients about whom a person decided or who are on a list. Such a rule
  * repeats a person's decision, so nobody may be held out of it.
  */
-export function refuseHoldouts(rules: KnownRules & Pick<ParsedRules, 'verdicts'>): readonly RuleProblem[] {
+export function listHoldoutProblems(
+  rules: RulesForProofs & Pick<ParsedRules, 'verdicts'>,
+): readonly RuleProblem[] {
   const refuse = (some: readonly Rule<unknown>[], moment: 'any request' | 'a verdict') => {
     const holding = some.filter(({ holdout }) => holdout !== undefined);
     if (holding.length === 0) return [];
-    const reasoner = new Reasoner(listKnowledge(rules, moment), REFUSAL_LIMITS);
+    const reasoner = new Reasoner(collectKnowledge(rules, moment), REFUSAL_LIMITS);
     return holding.flatMap((rule) => refuseHoldout(rule, rules, reasoner));
   };
   return [
@@ -27,15 +29,15 @@ export function refuseHoldouts(rules: KnownRules & Pick<ParsedRules, 'verdicts'>
 
 function refuseHoldout(
   { name, condition, holdout }: Rule<unknown>,
-  { facts }: KnownRules,
+  { facts }: RulesForProofs,
   reasoner: Reasoner,
 ): readonly RuleProblem[] {
   if (holdout === undefined) return [];
   const byName = new FactsByName(facts);
-  const undecided = compare(byName.plain('overrideGroup'), 'equal', 'NONE');
+  const undecided = createComparison(byName.requireFact('overrideGroup'), 'equal', 'NONE');
   const unlisted = facts
     .filter(({ fact }) => fact.kind === 'listed')
-    .map((ref) => compare(ref, 'equal', false));
+    .map((ref) => createComparison(ref, 'equal', false));
   const named = listComparisons([condition]).filter(
     ({ list, operator }) => list !== undefined && operator === 'in',
   );

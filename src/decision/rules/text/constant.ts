@@ -1,20 +1,30 @@
 import { isMap, isScalar, isSeq, parseDocument, type Scalar, type YAMLMap } from 'yaml';
 import { formatDuration, parseDuration } from '#base/duration.ts';
 import { NamedError } from '#base/named-error.ts';
-import { count, list, literal, named, nullable, oneOf, type Shape, shape, word } from '#base/shapes.ts';
+import {
+  count,
+  list,
+  literal,
+  named,
+  nullable,
+  oneOf,
+  plainText,
+  shape,
+  type ValueOf,
+} from '#base/shapes.ts';
 import { createAttributeFact } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { DOMAINS, type Fact, setWindowDomain } from '#decision/facts/fact.ts';
+import { applyWindowDomain, DOMAINS, type Fact } from '#decision/facts/fact.ts';
 import { type DeclaredAttributes, NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
-import { findOperatorSign } from '#decision/rules/condition-text.ts';
+import { getOperatorSign } from '#decision/rules/condition-text.ts';
 import { ATTRIBUTES_FORM } from '#decision/rules/parse/attributes.ts';
 import { CONSTANT_DESCRIPTIONS } from '#decision/rules/parse/form.ts';
 import { PRIOR_RANGE, type RuleFiles } from '#decision/rules/parse/parse.ts';
 import { LADDER_MS_MAX } from '#decision/rules/parse/rule-ladders.ts';
 import { WEIGHT_RANGE } from '#decision/rules/parse/rules.ts';
 import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
-import { location, suggestName } from '#decision/rules/problem.ts';
-import { EXEMPT } from '#decision/rules/rule-set.ts';
+import { formatNameHint, locationSchema } from '#decision/rules/problem.ts';
+import { EXEMPTION_NAME } from '#decision/rules/rule-set.ts';
 
 /** No constant has this path, or several have it. The message suggests paths. */
 export class ConstantNotFound extends NamedError {}
@@ -23,34 +33,34 @@ export class ConstantNotFound extends NamedError {}
  * A number, duration or word written in a rule file. The constant has its place in the file, so that it can be
  * replaced as text, and the values that are allowed in this place.
  */
-export const ConstantSchema = named(
+export const WrittenConstantSchema = named(
   'RuleConstant',
   shape('A constant that a backtest or a form may vary', {
-    path: word('Like ladder.levels[0]'),
-    owner: word('What its path begins with: a rule, a named condition, a ladder'),
-    usedBy: list(word('Its name'), 'The rules that go by it; empty when all do'),
-    at: location,
-    text: word('As written, without the quotes of a text'),
+    path: plainText('Like ladder.levels[0]'),
+    owner: plainText('What its path begins with: a rule, a named condition, a ladder'),
+    usedBy: list(plainText('Its name'), 'The rules that go by it; empty when all do'),
+    at: locationSchema,
+    text: plainText('As written, without the quotes of a text'),
     from: count('Characters of the file before it'),
     to: count('Characters of the file up to its end'),
-    sign: nullable(word('How a fact is compared with it, like >=')),
+    sign: nullable(plainText('How a fact is compared with it, like >=')),
     allowed: oneOf(
       'type',
       {
         ...DOMAINS,
         duration: named(
           'DurationDomain',
-          shape('A duration', { type: literal('duration'), longest: word('Like 24h') }),
+          shape('A duration', { type: literal('duration'), longest: plainText('Like 24h') }),
         ),
       },
       'What may stand there',
     ),
-    unit: nullable(word('Of its values; null: none')),
-    description: word('What it means; empty when that is not known'),
+    unit: nullable(plainText('Of its values; null: none')),
+    description: plainText('What it means; empty when that is not known'),
   }),
 );
 
-export type WrittenConstant = Shape<typeof ConstantSchema>;
+export type WrittenConstant = ValueOf<typeof WrittenConstantSchema>;
 
 /**
  * Lists every constant of a rule set that can be varied, in the sequence of the files. A file that is not YAML has no
@@ -88,12 +98,12 @@ export function listWrittenConstants(files: RuleFiles): readonly WrittenConstant
  * Finds the constant with this path. If there is none or several, throws ConstantNotFound, whose message suggests
  * paths.
  */
-export function findWrittenConstant(files: RuleFiles, path: string): WrittenConstant {
+export function requireWrittenConstant(files: RuleFiles, path: string): WrittenConstant {
   const all = listWrittenConstants(files);
   const [found, ...others] = all.filter((constant) => constant.path === path);
   if (found !== undefined && others.length === 0) return found;
   const paths = all.map((constant) => constant.path);
-  const nearest = suggestName(path, paths) || '.';
+  const nearest = formatNameHint(path, paths) || '.';
   throw new ConstantNotFound(
     `there is no constant ${path}${nearest} A constant is named like groups.RULE.FACT, bot-signals.RULE.weight, bot-signals.threshold, ladder.levels[0], ladder.resetAfter or ruleset.smoothing.prior`,
   );
@@ -138,7 +148,7 @@ type FoundConstant = ConstantMeaning &
 
 function locateConstant(file: YamlFile, { node, ...rest }: FoundConstant): WrittenConstant {
   const [from = 0, to = 0] = node.range ?? [];
-  return { ...rest, at: file.at(node), text: String(node.source ?? node.value), from, to };
+  return { ...rest, at: file.locate(node), text: String(node.source ?? node.value), from, to };
 }
 
 /** Writes a text for a rule file. The text gets quotes if YAML would read it as something else, like `"411111"`. */
@@ -196,7 +206,7 @@ function listInRules(name: string, { root }: YamlFile, names: AvailableNames): r
     return [...params, ...listInCondition(rule.get('conditions', true), own, names)];
   });
   // The exemption is asked before every signal.
-  const exempt = isMap(root) ? root.get(EXEMPT, true) : null;
+  const exempt = isMap(root) ? root.get(EXEMPTION_NAME, true) : null;
   const exempting = collectNamed(exempt, shared);
   const namesOf = (some: readonly YAMLMap[]) => some.map((rule) => String(rule.get('name')));
   const ofShared = listKeys(shared).flatMap((key) => {
@@ -207,7 +217,7 @@ function listInRules(name: string, { root }: YamlFile, names: AvailableNames): r
     return listInCondition(shared?.get(key, true), own, names);
   });
   return [
-    ...listInCondition(exempt, { owner: `${name}.${EXEMPT}`, usedBy: namesOf(rules) }, names),
+    ...listInCondition(exempt, { owner: `${name}.${EXEMPTION_NAME}`, usedBy: namesOf(rules) }, names),
     ...threshold.map(({ path, node }) => ({
       path,
       node,
@@ -260,7 +270,7 @@ function listInCondition(
     // Another fact on the right side is no constant.
     if (isMap(value) && value.has('fact')) return [];
     const compared: ConstantMeaning = {
-      sign: findOperatorSign(String(comparison.get('operator'))),
+      sign: getOperatorSign(String(comparison.get('operator'))),
       allowed: fact?.domain ?? TEXT,
       unit: fact?.unit ?? null,
       description: fact?.description ?? '',
@@ -282,7 +292,7 @@ function findFact(name: string, comparison: YAMLMap, attributes: DeclaredAttribu
   const fact = FACTS.get(name);
   return fact === undefined
     ? undefined
-    : setWindowDomain(fact, parseDuration(String(params?.get('window'))) ?? 0);
+    : applyWindowDomain(fact, parseDuration(String(params?.get('window'))) ?? 0);
 }
 
 const WEIGHT = { type: 'number', integer: false, ...WEIGHT_RANGE } as const;

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
 import { type ParseResult, parseRuleSet, type RuleFiles } from '#decision/rules/parse/parse.ts';
 import { type RuleProblem, sortProblems } from '#decision/rules/problem.ts';
-import { refuseHoldouts } from '#decision/rules/proof/refused-holdouts.ts';
+import { listHoldoutProblems } from '#decision/rules/proof/refused-holdouts.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 
 /** A draft that has no folder, with the texts of its files. */
@@ -22,7 +22,7 @@ export type LoadResult =
  */
 export function readRules(version: string, files: RuleFiles): ParseResult {
   const parsed = parseRuleSet(version, files);
-  const problems = parsed.ok ? refuseHoldouts(parsed.rules) : [];
+  const problems = parsed.ok ? listHoldoutProblems(parsed.rules) : [];
   return problems.length === 0 ? parsed : { ok: false, problems: sortProblems(problems) };
 }
 

@@ -1,6 +1,6 @@
 import { isScalar, parseDocument, stringify } from 'yaml';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
-import { UNCHECKED_KEYS } from '#decision/rules/parse/yaml-file.ts';
+import { YAML_PARSE_OPTIONS } from '#decision/rules/parse/yaml-file.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
 
 const WRITTEN_VERSION = /^(\s*\{?\s*["']?ruleVersion["']?\s*:\s*["']?)p\d+\.v\d+(?:-[a-z][a-z0-9]*)?/m;
@@ -30,7 +30,7 @@ export function editYaml(text: string, edits: readonly YamlEdit[]): string {
 }
 
 function applyEdit(text: string, { path, value }: YamlEdit): string {
-  const document = parseDocument(text, UNCHECKED_KEYS);
+  const document = parseDocument(text, YAML_PARSE_OPTIONS);
   const node = document.getIn(path, true);
   if (!isScalar(node) || node.range === undefined || node.range === null) {
     document.setIn(path, value);
@@ -42,6 +42,6 @@ function applyEdit(text: string, { path, value }: YamlEdit): string {
 
 /** Finds the index of the item with this name in a list of the text. Returns -1 if there is none. */
 export function findNamedItemIndex(text: string, list: string, name: string): number {
-  const items: unknown = parseDocument(text, UNCHECKED_KEYS).toJS()[list];
+  const items: unknown = parseDocument(text, YAML_PARSE_OPTIONS).toJS()[list];
   return Array.isArray(items) ? items.findIndex((item) => item.name === name) : -1;
 }

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isMap, isNode, isPair, isSeq, type Node, parseDocument, stringify, YAMLMap, YAMLSeq } from 'yaml';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
-import { UNCHECKED_KEYS, YamlFile } from '#decision/rules/parse/yaml-file.ts';
+import { YAML_PARSE_OPTIONS, YamlFile } from '#decision/rules/parse/yaml-file.ts';
 import type { RuleProblem } from '#decision/rules/problem.ts';
-import { findPlatformPart, type PlatformPart, removeShorteningNote } from './own-part.ts';
+import { excludeShorteningNote, findPlatformItemsMember, type PlatformItemsMember } from './own-part.ts';
 
 /**
  * A draft of a platform together with the parts that the platform may not read, or the reasons why these parts cannot
@@ -45,9 +45,9 @@ interface PartTexts {
 
 /** Returns null if neither the draft nor the version has the file. */
 function restoreText({ platform, path, own, former }: PartTexts, problems: RuleProblem[]): string | null {
-  const part = findPlatformPart(path, platform);
+  const part = findPlatformItemsMember(path, platform);
   if (part === null) return own ?? null;
-  const written = own === undefined ? undefined : removeShorteningNote(own);
+  const written = own === undefined ? undefined : excludeShorteningNote(own);
   if (own !== undefined) problems.push(...findForeignItems(path, own, part, platform));
   const others = former === undefined ? null : collectOthersItems(path, former, part, problems);
   if (others === null) return written ?? null;
@@ -60,7 +60,7 @@ function restoreText({ platform, path, own, former }: PartTexts, problems: RuleP
 function findForeignItems(
   path: string,
   text: string,
-  part: PlatformPart,
+  part: PlatformItemsMember,
   platform: string,
 ): readonly RuleProblem[] {
   const file = new YamlFile(path, text, []);
@@ -71,7 +71,7 @@ function findForeignItems(
     .map((item) => {
       const node = isPair(item) ? item.key : item;
       const message = `this ${what} is of another platform; remove it: a draft of ${platform} has no ${part.what} of others`;
-      return { at: file.at(isNode<Node>(node) ? node : null), message };
+      return { at: file.locate(isNode<Node>(node) ? node : null), message };
     });
 }
 
@@ -81,7 +81,7 @@ type Collection = YAMLMap | YAMLSeq;
 function collectOthersItems(
   path: string,
   text: string,
-  { member, what, isOwn }: PlatformPart,
+  { member, what, isOwn }: PlatformItemsMember,
   problems: RuleProblem[],
 ): Collection | null {
   const unsound: RuleProblem[] = [];
@@ -114,7 +114,7 @@ function getCollection(root: unknown, member: string): Collection | null {
 
 /** Adds items to a member after the existing ones. Everything else stays unchanged where that is possible. */
 function addItems(text: string, member: string, others: Collection): string {
-  const document = parseDocument(text, UNCHECKED_KEYS);
+  const document = parseDocument(text, YAML_PARSE_OPTIONS);
   const { contents } = document;
   // A file that cannot be read is reported as a problem of the draft.
   if (document.errors.length > 0 || !isMap(contents)) return text;
@@ -151,6 +151,6 @@ function findEnd(node: Node): number | undefined {
 }
 
 function parseContents(text: string): unknown {
-  const document = parseDocument(text, UNCHECKED_KEYS);
+  const document = parseDocument(text, YAML_PARSE_OPTIONS);
   return document.errors.length > 0 ? null : document.toJS();
 }

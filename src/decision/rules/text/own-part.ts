@@ -7,7 +7,7 @@ import type { RuleProblem } from '#decision/rules/problem.ts';
  * Leaves out the part of a rule set that a platform may not read: the sections and cases of other platforms. The
  * first line of a shortened file says so. Returns the same map if nothing is left out.
  */
-export function removeForeignParts(files: RuleFiles, platform: string): RuleFiles {
+export function excludeForeignParts(files: RuleFiles, platform: string): RuleFiles {
   const own = new Map(
     [...files].flatMap(([path, text]) => {
       const kept = keepOwnText(path, text, platform);
@@ -19,12 +19,12 @@ export function removeForeignParts(files: RuleFiles, platform: string): RuleFile
 
 /** Returns null if nothing is left of the file. */
 function keepOwnText(path: string, text: string, platform: string): string | null {
-  const part = findPlatformPart(path, platform);
+  const part = findPlatformItemsMember(path, platform);
   return part === null ? text : leaveOut(path, text, part);
 }
 
 /** The member of a file whose items belong to single platforms. */
-export interface PlatformPart {
+export interface PlatformItemsMember {
   readonly member: string;
   /** The word for the items in messages. */
   readonly what: 'sections' | 'cases';
@@ -35,7 +35,7 @@ export interface PlatformPart {
 /**
  * Finds the part of a file that belongs to single platforms. Returns null if all of the file belongs to everybody.
  */
-export function findPlatformPart(path: string, platform: string): PlatformPart | null {
+export function findPlatformItemsMember(path: string, platform: string): PlatformItemsMember | null {
   if (path === 'ruleset.yaml') return { member: 'platforms', what: 'sections', isOwn: isSectionOf(platform) };
   if (path.startsWith('cases/')) return { member: 'cases', what: 'cases', isOwn: isCaseOf(platform) };
   return null;
@@ -58,7 +58,7 @@ const NOTE =
   /^# Not shown: (?:(?:sections|cases) of other platforms, \d|this file is no sound YAML, and may).*(?:\r?\n|$)/gm;
 
 /** Removes the line that says what was left out. */
-export function removeShorteningNote(text: string): string {
+export function excludeShorteningNote(text: string): string {
   return text.replace(NOTE, '');
 }
 
@@ -66,7 +66,7 @@ export function removeShorteningNote(text: string): string {
  * Finds files that have only the part that one platform may read. A version with such a file lacks the parts of other
  * platforms.
  */
-export function findShortenedFiles(files: RuleFiles): readonly RuleProblem[] {
+export function listShortenedFileProblems(files: RuleFiles): readonly RuleProblem[] {
   return [...files].flatMap(([path, text]) => {
     const [note] = text.matchAll(NOTE);
     if (note === undefined) return [];
@@ -77,7 +77,7 @@ export function findShortenedFiles(files: RuleFiles): readonly RuleProblem[] {
   });
 }
 
-function leaveOut(path: string, text: string, { member, what, isOwn }: PlatformPart): string | null {
+function leaveOut(path: string, text: string, { member, what, isOwn }: PlatformItemsMember): string | null {
   const problems: RuleProblem[] = [];
   // This is a copy, because all readers of a text share the parsed nodes.
   const root = new YamlFile(path, text, problems).root?.clone();

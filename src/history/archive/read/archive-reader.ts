@@ -10,12 +10,12 @@ import {
   parseDecisionId,
   toClientNumber,
 } from '#decision/payer/client-key.ts';
-import type { ArchivedOrder, AskedOrder } from '#decision/payer/order.ts';
-import { Archive, readUnshippedErasures, type SegmentFilter } from '#history/archive/archive.ts';
+import type { ArchivedOrder, ClientOrder } from '#decision/payer/order.ts';
+import { Archive, readErasedClientNumbers, type SegmentFilter } from '#history/archive/archive.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import type { ArchiveGap, ArchiveState, Segment, UnreadSegment } from '#history/archive/archive-log.ts';
-import { OrderFilters } from '#history/archive/order-filter.ts';
-import { type OrderStatus, statusConditionSql } from '#history/archive/order-status.ts';
+import { OrderBloomFilters } from '#history/archive/order-bloom-filter.ts';
+import { hasStatusSql, type OrderStatus } from '#history/archive/order-status.ts';
 import {
   type BindValue,
   type DuckRow,
@@ -32,7 +32,7 @@ import {
   withSnapshot,
 } from '#history/archive/snapshot.ts';
 import {
-  isAboutClients,
+  hasClientRows,
   TABLE_NAMES,
   TABLES,
   type TableName,
@@ -46,8 +46,8 @@ import {
   type PlacedEntry,
 } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
-import { createFilterCondition, selectRowsSql } from './decision-sql.ts';
-import { readOrders } from './orders-in-past.ts';
+import { readArchivedOrders } from './archived-orders.ts';
+import { filterConditionSql, selectRowsSql } from './decision-sql.ts';
 import { UNSHIPPED_ROWS_MAX, UnshippedRows } from './unshipped-rows.ts';
 
 /** The decisions that were found, and the segments that could not be read. */
@@ -101,7 +101,7 @@ type ReadStore = Pick<
  */
 export class ArchiveReader {
   readonly archive: Archive;
-  readonly #orders: OrderFilters;
+  readonly #orders: OrderBloomFilters;
   readonly #store: ReadStore;
   readonly #unshipped: UnshippedRows;
   readonly #decisionOf = (row: DuckRow) => toDecision(row, this.#store.clientKeys);
@@ -114,7 +114,7 @@ export class ArchiveReader {
   constructor(archive: Archive | string, store: ReadStore, rowsMax = UNSHIPPED_ROWS_MAX) {
     this.archive = typeof archive === 'string' ? new Archive(archive) : archive;
     this.#store = store;
-    this.#orders = new OrderFilters(this.archive);
+    this.#orders = new OrderBloomFilters(this.archive);
     this.#unshipped = new UnshippedRows({
       store,
       duck: () => this.#openEngine(),
@@ -132,7 +132,7 @@ export class ArchiveReader {
   readonly open: OpenSnapshot = async (damaged) => {
     // The erasures are read before the archive. In the other sequence, a commit of the archive in between could take
     // an erasure off this list, although the state that was read still has the client's rows.
-    const erased = await readUnshippedErasures(this.#store);
+    const erased = await readErasedClientNumbers(this.#store);
     const isForeign = await isArchivedElsewhere(this.#store.registers, this.folder);
     const opened = await this.#unshipped.open();
     return this.#createSnapshot(opened.state, {
@@ -164,14 +164,14 @@ export class ArchiveReader {
     this.#createSnapshot(await this.archive.refresh(), { damaged });
 
   /** Runs `work` on archive and journal as one source. `work` may run several times. */
-  reading<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+  withOpenSnapshot<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
     return withSnapshot(this.open, work);
   }
 
   /** Runs `work` on the archive alone, for a look-up that has already asked the store. */
   #readArchive<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
     return withSnapshot(async (damaged) => {
-      const erased = await readUnshippedErasures(this.#store);
+      const erased = await readErasedClientNumbers(this.#store);
       return this.#createSnapshot(await this.archive.refresh(), { erased, damaged });
     }, work);
   }
@@ -206,7 +206,8 @@ export class ArchiveReader {
     limit: number,
   ): Promise<ArchivedDecisions> {
     const where = (_: TableSql, bind: BindValue) => `order_ref = ${bind(orderRef)}`;
-    const among = (segments: readonly Segment[]) => this.#orders.findHolding(segments, [orderRef]);
+    const among = (segments: readonly Segment[]) =>
+      this.#orders.selectSegmentsThatMayHold(segments, [orderRef]);
     return this.#readArchive((past) => this.#findDecisions(past, { platform }, where, limit, among));
   }
 
@@ -229,16 +230,16 @@ export class ArchiveReader {
     status: OrderStatus | null = null,
   ): Promise<SearchedDecisions> {
     const to = findUpperTimeBound(filter);
-    return this.reading(async (past) => {
+    return this.withOpenSnapshot(async (past) => {
       const within = (from: number | null | undefined): SegmentFilter => ({ platform, from, to });
-      const segments = this.archive.segments(past.state, { table: 'decisions', ...within(filter.from) });
+      const segments = this.archive.listSegments(past.state, { table: 'decisions', ...within(filter.from) });
       for (let rows = SEARCHED_FIRST_ROWS; ; rows *= SEARCHED_GROWTH) {
         const since = findBeginOfNewest(segments, rows, filter.from);
         const from = since ?? filter.from;
         const where = (source: TableSql, bind: BindValue) =>
           [
-            createFilterCondition({ ...filter, from }, bind),
-            ...(status === null ? [] : [statusConditionSql(source('outcomes', { platform }), status)]),
+            filterConditionSql({ ...filter, from }, bind),
+            ...(status === null ? [] : [hasStatusSql(source('outcomes', { platform }), status)]),
           ].join(' AND ');
         // One decision more than the limit shows whether there are more.
         const { decisions, unreadable } = await this.#findDecisions(past, within(from), where, limit + 1);
@@ -255,25 +256,27 @@ export class ArchiveReader {
   }
 
   /** Returns what is known of orders of a platform, in the sequence of `asked`. Throws StoreUnavailable. */
-  async orders(platform: PlatformName, asked: readonly AskedOrder[]): Promise<readonly ArchivedOrder[]> {
+  async readOrders(platform: PlatformName, asked: readonly ClientOrder[]): Promise<readonly ArchivedOrder[]> {
     const orderRefs = asked.map(({ orderRef }) => orderRef);
-    const among: PickSegments = (segments) => this.#orders.findHolding(segments, orderRefs);
-    return this.#readArchive((past) => readOrders(past, platform, asked, among, this.#store.clientKeys));
+    const among: PickSegments = (segments) => this.#orders.selectSegmentsThatMayHold(segments, orderRefs);
+    return this.#readArchive((past) =>
+      readArchivedOrders(past, platform, asked, among, this.#store.clientKeys),
+    );
   }
 
   /**
    * Returns the entries about a client from the given tables, the newest first. Only entries before the position
    * `before` are returned. If it is null, they start with the newest entry.
    */
-  async history(
+  async readHistory(
     client: ClientKey,
     before: HistoryPlace | null,
     limit: number,
-    tables: readonly TableName[] = TABLE_NAMES.filter(isAboutClients),
+    tables: readonly TableName[] = TABLE_NAMES.filter(hasClientRows),
   ): Promise<{ readonly entries: readonly PlacedEntry<JournalEntry>[]; readonly isWhole: boolean }> {
     const { clientKeys } = this.#store;
     const bounds = { platform: client.platform, to: before && before.at + 1 };
-    return this.reading(async (past) => {
+    return this.withOpenSnapshot(async (past) => {
       const entries: (PlacedEntry<JournalEntry> | null)[] = [];
       for (const table of tables) {
         const { time } = TABLES[table];
@@ -284,7 +287,7 @@ export class ArchiveReader {
         );
         const made = async (some: readonly DuckRow[]) =>
           some.map((row) => toJournalEntry(table, row, clientKeys));
-        entries.push(...(await searchThrottle.map(rows, made)));
+        entries.push(...(await searchThrottle.mapInSteps(rows, made)));
       }
       const newest = entries.filter((entry) => entry !== null).toSorted(compareNewestEntryFirst);
       return { entries: newest.slice(0, limit), isWhole: past.isWhole };
@@ -292,10 +295,10 @@ export class ArchiveReader {
   }
 
   /** Finds the client with this hash. Returns null if nothing is known of such a client. */
-  async clientOf(hash: string): Promise<ClientKey | null> {
+  async findClient(hash: string): Promise<ClientKey | null> {
     const { clientKeys } = this.#store;
-    return this.reading(async (past) => {
-      for (const table of TABLE_NAMES.filter(isAboutClients)) {
+    return this.withOpenSnapshot(async (past) => {
+      for (const table of TABLE_NAMES.filter(hasClientRows)) {
         const where = `client_hash = ${toClientNumber(hash)} LIMIT 1`;
         const [row] = await past.rows((source) => selectRowsSql(source(table), where));
         const entry = row === undefined ? null : toJournalEntry(table, row, clientKeys);
@@ -309,7 +312,7 @@ export class ArchiveReader {
   async findNewestErasureTime(): Promise<number> {
     const state = await this.archive.refresh();
     if (state.segments.size === 0) return Number.POSITIVE_INFINITY;
-    const erasures = this.archive.segments(state, { table: 'erasures' });
+    const erasures = this.archive.listSegments(state, { table: 'erasures' });
     return erasures.reduce((latest, { to }) => Math.max(latest, to), 0);
   }
 
@@ -317,7 +320,7 @@ export class ArchiveReader {
    * Returns the times of the last erasures, in epoch ms, by the client's number. The archive names erased clients
    * only for some time.
    */
-  async erasureTimes(): Promise<ReadonlyMap<string, number>> {
+  async readErasureTimes(): Promise<ReadonlyMap<string, number>> {
     const times = (rows: string) =>
       `SELECT client_number, epoch_ms(max(erased_at))::DOUBLE AS last_at FROM ${rows} GROUP BY ALL`;
     const rows = await this.#readArchive((past) => past.rows((source) => times(source('erasures'))));
@@ -347,13 +350,13 @@ export class ArchiveReader {
         `${selectRowsSql(source('decisions', bounds), where(source, bind))} ORDER BY decided_at DESC, client_hash DESC, seq DESC LIMIT ${limit}`,
       among,
     );
-    const found = await searchThrottle.map(rows, async (some) => some.map(this.#decisionOf));
+    const found = await searchThrottle.mapInSteps(rows, async (some) => some.map(this.#decisionOf));
     const decisions = found.toSorted(compareNewestFirst).slice(0, limit);
     return { decisions, unreadable: past.unreadable };
   }
 
   /** Returns the newest state of the archive. */
-  archived(): Promise<ArchiveState> {
+  readArchiveState(): Promise<ArchiveState> {
     return this.archive.refresh();
   }
 
@@ -404,7 +407,7 @@ async function countCompared(
   const bound = { from: bounds.from, to: bounds.to, after };
   const [row = {}] = await past.rows(
     (source, bind) =>
-      `SELECT count(*) AS compared, min(decided_at) AS oldest FROM ${source('decisions', bounds)} WHERE ${createFilterCondition(bound, bind)}`,
+      `SELECT count(*) AS compared, min(decided_at) AS oldest FROM ${source('decisions', bounds)} WHERE ${filterConditionSql(bound, bind)}`,
   );
   return { compared: toNumberOrNull(row['compared']) ?? 0, backTo: toNumberOrNull(row['oldest']) };
 }

@@ -1,9 +1,9 @@
-import { count, epochMs, type Shape, shape } from '#base/shapes.ts';
+import { count, epochMs, shape, type ValueOf } from '#base/shapes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { type DuckRow, toNumberOrNull, toTextsOrNull } from '#history/archive/query-engine.ts';
 import type { Snapshot } from '#history/archive/snapshot.ts';
 
-export const asOfShape = shape(
+export const asOfMomentShape = shape(
   'A moment of the past whose knowledge the figures are of; absent: all that is known',
   {
     at: epochMs('What came to the journal later is in no figure'),
@@ -14,22 +14,22 @@ export const asOfShape = shape(
   },
 );
 
-export type AsOf = Shape<typeof asOfShape>;
+export type AsOfMoment = ValueOf<typeof asOfMomentShape>;
 
 /**
  * Returns SQL that sums up rows of `erasures`: the numbers of the erased clients, how many clients have no number any
  * more, and how many rows were removed.
  */
-export function erasedSql(rows: string): string {
+export function erasureSumsSql(rows: string): string {
   return `SELECT list_distinct(list(client_number)) AS payers, count(*) FILTER (client_number IS NULL) AS nameless,
     sum(rows_removed)::DOUBLE AS removed FROM ${rows}`;
 }
 
 /**
- * Sums up what was erased since the moment to which figures refer. `rows` are the rows of `erasedSql`. `unshipped`
+ * Sums up what was erased since the moment to which figures refer. `rows` are the rows of `erasureSumsSql`. `unshipped`
  * are the numbers of erased clients that the archive does not know of yet.
  */
-export function toAsOf(at: number, rows: readonly DuckRow[], unshipped: readonly string[]): AsOf {
+export function toAsOfMoment(at: number, rows: readonly DuckRow[], unshipped: readonly string[]): AsOfMoment {
   const payers = new Set([...unshipped, ...rows.flatMap((row) => toTextsOrNull(row['payers']) ?? [])]);
   const sum = (column: string) => rows.reduce((total, row) => total + (toNumberOrNull(row[column]) ?? 0), 0);
   return { at, erasedPayers: payers.size + sum('nameless'), erasedRows: sum('removed') };
@@ -43,11 +43,11 @@ export async function readErasedSince(
   past: Snapshot,
   at: number,
   platform: PlatformName | null,
-): Promise<AsOf> {
+): Promise<AsOfMoment> {
   const rows = await past.rows((source) =>
-    erasedSql(
+    erasureSumsSql(
       `(SELECT * FROM ${source('erasures', { from: at + 1, platform })} WHERE erased_at > make_timestamp_ms(${at}))`,
     ),
   );
-  return toAsOf(at, rows, []);
+  return toAsOfMoment(at, rows, []);
 }

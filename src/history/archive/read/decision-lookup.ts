@@ -4,14 +4,14 @@ import { type ClientKey, type PlatformName, parseDecisionId } from '#decision/pa
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import type { UnreadSegment } from '#history/archive/archive-log.ts';
 import type { OrderStatus } from '#history/archive/order-status.ts';
-import { isAboutClients, TABLE_NAMES } from '#history/archive/tables.ts';
+import { hasClientRows, TABLE_NAMES } from '#history/archive/tables.ts';
 import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
 import type { HistoryPlace, JournalEntry, PlacedEntry } from '#state/journal.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { toUnreadDecisions } from './decision-sql.ts';
-import { addUnread, type FoundDecisions } from './found-decisions.ts';
+import { addUnreadParts, type FoundDecisions } from './found-decisions.ts';
 import { type FoundNames, findNames, type NameSearch } from './name-search.ts';
 
 /**
@@ -34,7 +34,7 @@ export interface LookedUpDecisions {
 /**
  * The results of a search for a part of a name, and the parts of archive and journal that the search could not read.
  */
-export interface FoundByPart extends Omit<FoundNames, 'gaps' | 'unreadable'> {
+export interface FoundByPartOfName extends Omit<FoundNames, 'gaps' | 'unreadable'> {
   /** Empty if everything that the search needed could be read. */
   readonly unread: readonly UnreadDecisions[];
 }
@@ -124,11 +124,11 @@ export class DecisionLookup {
       ...(missingFrom.length === 0 ? {} : { upTo: Math.min(...missingFrom) }),
     };
     const next = isCut ? (decisions.at(-1)?.decisionId ?? null) : null;
-    return addUnread({ decisions, next, lookedAt }, await this.#listUnreadAndGaps(found));
+    return addUnreadParts({ decisions, next, lookedAt }, await this.#listUnreadAndGaps(found));
   }
 
   /** Finds payers, orders, requests and devices by a part of their names, as `findNames` does. */
-  async findByPart(ask: Omit<NameSearch, 'keys'>): Promise<FoundByPart> {
+  async findByPartOfName(ask: Omit<NameSearch, 'keys'>): Promise<FoundByPartOfName> {
     const { gaps, unreadable, ...found } = await findNames(this.#archive, {
       ...ask,
       keys: this.#store.clientKeys,
@@ -137,8 +137,8 @@ export class DecisionLookup {
   }
 
   /** Finds the client with this hash. Returns null if nothing is known of such a client. */
-  clientOf(hash: string): Promise<ClientKey | null> {
-    return this.#archive.clientOf(hash);
+  findClient(hash: string): Promise<ClientKey | null> {
+    return this.#archive.findClient(hash);
   }
 
   /**
@@ -146,7 +146,7 @@ export class DecisionLookup {
    * returned. If it is null, they start with the newest entry.
    */
   async history(client: ClientKey, limit: number, before: HistoryPlace | null = null): Promise<HistoryPage> {
-    const { entries, isWhole } = await this.#archive.history(client, before, limit + 1);
+    const { entries, isWhole } = await this.#archive.readHistory(client, before, limit + 1);
     const isCut = entries.length > limit;
     const page = entries.slice(0, limit);
     return {
@@ -157,7 +157,7 @@ export class DecisionLookup {
   }
 
   /** Yields all kept decisions of a client in pages, the newest first. Returns whether everything could be read. */
-  async *allOfClient(client: ClientKey): AsyncGenerator<readonly Decision[], boolean> {
+  async *readDecisionsOfClient(client: ClientKey): AsyncGenerator<readonly Decision[], boolean> {
     let isWhole = true;
     for (let beforeSeq = Number.MAX_SAFE_INTEGER; beforeSeq > 1; ) {
       const { decisions, unread } = await this.ofClient(client, PAGE_MAX, beforeSeq);
@@ -168,13 +168,13 @@ export class DecisionLookup {
     return isWhole;
   }
 
-  /** Yields all other entries about a client, as `allOfClient` yields its decisions. */
-  async *allHistory(client: ClientKey): AsyncGenerator<readonly OtherEntry[], boolean> {
-    const tables = TABLE_NAMES.filter((table) => isAboutClients(table) && table !== 'decisions');
+  /** Yields all other entries about a client, as `readDecisionsOfClient` yields its decisions. */
+  async *readOtherEntries(client: ClientKey): AsyncGenerator<readonly OtherEntry[], boolean> {
+    const tables = TABLE_NAMES.filter((table) => hasClientRows(table) && table !== 'decisions');
     let oldest: HistoryPlace | null = null;
     for (let isWhole = true; ; ) {
-      const read = await this.#archive.history(client, oldest, PAGE_MAX, tables);
-      yield removeDecisions(read.entries);
+      const read = await this.#archive.readHistory(client, oldest, PAGE_MAX, tables);
+      yield excludeDecisions(read.entries);
       oldest = read.entries.at(-1) ?? oldest;
       isWhole &&= read.isWhole;
       if (read.entries.length < PAGE_MAX) return isWhole;
@@ -201,7 +201,7 @@ type OtherEntry = Exclude<JournalEntry, { readonly kind: 'verdict' }>;
 /** The most entries of a client that are in memory at once. */
 const PAGE_MAX = 100;
 
-function removeDecisions(entries: readonly PlacedEntry<JournalEntry>[]): readonly OtherEntry[] {
+function excludeDecisions(entries: readonly PlacedEntry<JournalEntry>[]): readonly OtherEntry[] {
   return entries.filter((entry) => entry.kind !== 'verdict').map(({ place: _place, ...entry }) => entry);
 }
 

@@ -7,7 +7,7 @@ import {
 import type { FilterMember, FilterValueKind } from '#decision/filter-members.ts';
 import { toClientNumber } from '#decision/payer/client-key.ts';
 import type { UnreadSegment } from '#history/archive/archive-log.ts';
-import { toFactColumn } from '#history/archive/fact-columns.ts';
+import { toColumnOfFactKey } from '#history/archive/fact-columns.ts';
 import type { BindValue } from '#history/archive/query-engine.ts';
 import { ARCHIVED_RECORDS } from '#history/archive/tables.ts';
 import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
@@ -17,7 +17,7 @@ export function toUnreadDecisions({ from, to, rows: decisions, why }: UnreadSegm
 }
 
 /** Returns SQL: whether a decision matches the filter, as `matchesFilter` decides. */
-export function createFilterCondition(filter: AskedFilter, bind: BindValue): string {
+export function filterConditionSql(filter: AskedFilter, bind: BindValue): string {
   const { after, ...members } = filter;
   return [
     'true',
@@ -54,7 +54,7 @@ function wantedSql(wanted: string | number, value: FilterValueKind, bind: BindVa
 /** Returns the column of `decisions` with which a member of a filter is compared. */
 export function getComparedColumn(compared: FilterMember['compared']): string {
   return 'fact' in compared
-    ? toFactColumn(compared.fact)
+    ? toColumnOfFactKey(compared.fact)
     : ARCHIVED_RECORDS.decisions.columnOf(compared.member);
 }
 

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { searchThrottle } from '#base/work/step-throttle.ts';
 import { type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
-import { subtractSegments } from '#history/archive/archive.ts';
+import { excludeSegments } from '#history/archive/archive.ts';
 import type { ArchiveState, Segment } from '#history/archive/archive-log.ts';
-import { JournalTail, STEP_ENTRIES_MAX, type TailWatch } from '#history/archive/journal-tail.ts';
+import { JournalFollower, type JournalWatch, STEP_ENTRIES_MAX } from '#history/archive/journal-follower.ts';
 import type { DuckBatch, DuckRow } from '#history/archive/query-engine.ts';
 import { type Snapshot, withSnapshot } from '#history/archive/snapshot.ts';
 import {
@@ -18,7 +18,7 @@ import {
   comparePlaces,
   type ErasureEntry,
   isPlaceRead,
-  type JournalCursors,
+  type JournalCursorFormat,
   type JournalGap,
   type JournalPlace,
   type JournalPlaces,
@@ -32,11 +32,11 @@ import { UnknownCursor } from '#state/store-errors.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 
 /** An event of the feed. Scores are in the journal and not in the feed. */
-export type FeedRecord = Exclude<PlacedEntry<JournalRecord>, ScoreEntry>;
+export type FeedEvent = Exclude<PlacedEntry<JournalRecord>, ScoreEntry>;
 
 export interface FeedPage {
   /** The oldest event comes first. */
-  readonly records: readonly FeedRecord[];
+  readonly records: readonly FeedEvent[];
   /**
    * The gaps left by entries that were lost before the feed had them. A gap lies before the records or between them.
    */
@@ -58,21 +58,21 @@ export class EventFeed {
   readonly #store: Store;
   readonly #archive: ArchiveReader | null;
   readonly #archived: ArchivedEvents | null;
-  readonly #tail: JournalTail;
+  readonly #tail: JournalFollower;
 
   constructor(store: Store, archive: ArchiveReader | null) {
     this.#store = store;
     this.#archive = archive;
     this.#archived = archive && new ArchivedEvents(archive, store);
-    this.#tail = new JournalTail(store);
+    this.#tail = new JournalFollower(store);
   }
 
   /**
    * Returns the events after a cursor. If the cursor is null, starts at the oldest kept event. A page may have fewer
    * events than the limit. Throws UnknownCursor.
    */
-  async page(platform: PlatformName, after: string | null, limit: number): Promise<FeedPage> {
-    this.#store.cursors.read(after);
+  async readPage(platform: PlatformName, after: string | null, limit: number): Promise<FeedPage> {
+    this.#store.cursors.parse(after);
     try {
       return await this.#read(platform, after, limit);
     } catch (error) {
@@ -90,16 +90,16 @@ export class EventFeed {
   }
 
   /** Returns the number by which an erasure names a client. */
-  readonly numberOf = (platform: PlatformName, clientIdKey: string): string =>
+  readonly getClientNumber = (platform: PlatformName, clientIdKey: string): string =>
     toClientNumber(this.#store.clientKeys.of(platform, clientIdKey).hash);
 
   /** The cursor before the first entry. */
   get beginning(): string {
-    return this.#store.cursors.write([]);
+    return this.#store.cursors.format([]);
   }
 
   /** Begins a watch. Begin it before a page is read, to wait for the events after that page. */
-  watch(platform: PlatformName): TailWatch {
+  watch(platform: PlatformName): JournalWatch {
     return this.#tail.watch(platform);
   }
 
@@ -114,7 +114,7 @@ export class EventFeed {
 
   async #readJournal(platform: PlatformName, after: string | null, limit: number): Promise<FeedPage> {
     const most = Math.min(limit, STEP_ENTRIES_MAX);
-    const records: FeedRecord[] = [];
+    const records: FeedEvent[] = [];
     const gaps: JournalGap[] = [];
     let cursor = after;
     for (let step = 0; step < STEPS_MAX && records.length + most <= limit; step += 1) {
@@ -134,7 +134,7 @@ export class EventFeed {
    * at the end of the archive and may miss entries that were shipped since the restore, so the page has a gap.
    */
   async #pageAfterRestore(after: string | null): Promise<FeedPage> {
-    const { cursor = null, shippedAt } = (await this.#archive?.archived()) ?? {};
+    const { cursor = null, shippedAt } = (await this.#archive?.readArchiveState()) ?? {};
     const to = shippedAt ?? 0;
     // Nothing was shipped since the restore. The caller asks again, because shipping takes only seconds.
     if (cursor === after) return { records: [], gaps: [], cursor, ended: true };
@@ -146,7 +146,7 @@ export class EventFeed {
   }
 }
 
-function isFeedRecord(record: PlacedEntry<JournalRecord>): record is FeedRecord {
+function isFeedRecord(record: PlacedEntry<JournalRecord>): record is FeedEvent {
   return record.kind !== 'score';
 }
 
@@ -215,13 +215,13 @@ class ArchivedEvents {
    */
   async page(platform: PlatformName, after: string | null, limit: number): Promise<ArchivedPage | null> {
     const { cursors, clientKeys } = this.#store;
-    const begin = cursors.read(after);
+    const begin = cursors.parse(after);
     // The erasures are read before the archive. In the other sequence, a commit of the archive in between could take
     // an erasure off this list, although the state that was read still has the client's rows.
     const erasures = await this.#store.unshippedErasures();
     return withSnapshot(this.#reader.openArchive, async (past) => {
       const { state } = past;
-      const through = cursors.read(state.cursor);
+      const through = cursors.parse(state.cursor);
       const from = findFirstTickBehind(begin, through);
       if (from === null) return null;
       const key = (cursor: string | null) => `${platform} ${cursor} ${state.version}`;
@@ -234,12 +234,12 @@ class ArchivedEvents {
       const end = ended
         ? through.map((place, one) => pickLaterPlace(begin[one] ?? null, place))
         : computePlacesAfter(rows, begin, through);
-      const cursor = cursors.write(end);
+      const cursor = cursors.format(end);
       // If files could not be read, the rows are not kept, because the files may be readable the next time.
       if (left.length > 0 && found.unreadable.length === 0)
         this.#ahead.set(key(cursor), { ...found, rows: left });
       const isTold = ({ lastTick }: Segment) => ended || lastTick < toTick(rows.at(-1)?.place ?? null);
-      const records = await searchThrottle.map(rows, async (some) =>
+      const records = await searchThrottle.mapInSteps(rows, async (some) =>
         some.map((one) => {
           const row = one.row();
           return { client: String(row['client_hash']), record: toJournalRecord(one.table, row, clientKeys) };
@@ -303,7 +303,7 @@ async function findOldestRows(
     for (const [table, some] of byTable) {
       const batches = await past.batches(
         (source) => oldestRowsSql(source(table), asked, before),
-        async () => subtractSegments(some, past.unreadable),
+        async () => excludeSegments(some, past.unreadable),
       );
       rows.push(...batches.flatMap((batch) => toPlacedRows(table, batch)));
     }
@@ -371,12 +371,12 @@ function pickEarlierPlace(a: JournalPlace | null, b: JournalPlace | null): Journ
  */
 function listGapsBetween(
   { gaps, gapCursors }: ArchiveState,
-  cursors: JournalCursors,
+  cursors: JournalCursorFormat,
   begin: JournalPlaces,
   end: JournalPlaces | null,
 ): readonly JournalGap[] {
   return gaps.filter((_, index) => {
-    const places = cursors.read(gapCursors[index] ?? null);
+    const places = cursors.parse(gapCursors[index] ?? null);
     return !isPast(begin, places) && (end === null || isPast(end, places));
   });
 }

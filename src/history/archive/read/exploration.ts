@@ -6,16 +6,21 @@ import { NOT_KNOWN_TEXT } from '#decision/rules/condition.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import type { ArchiveGap } from '#history/archive/archive-log.ts';
 import { listColumnsOfAttribute } from '#history/archive/fact-columns.ts';
-import { GRANTED_SQL, ORDER_KEY_SQL, REPORT_SQL, statusSql } from '#history/archive/order-status.ts';
+import {
+  GRANTED_SQL,
+  ORDER_KEY_SQL,
+  REPORTED_RESULT_SQL,
+  reportedStatusSql,
+} from '#history/archive/order-status.ts';
 import {
   type BindValue,
   type DuckRow,
   quoteName,
   quoteSql,
-  toNumbers,
+  toNumberRecord,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
-import { notKnownSql } from '#history/archive/record-columns.ts';
+import { isFactNotKnownSql } from '#history/archive/record-columns.ts';
 import type { Snapshot, TableSql } from '#history/archive/snapshot.ts';
 import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
 import {
@@ -25,8 +30,8 @@ import {
   findContributions,
 } from '#history/statistics/distributions.ts';
 import type { ArchiveReader } from './archive-reader.ts';
-import { type AsOf, readErasedSince } from './as-of.ts';
-import { createFilterCondition, getComparedColumn, toUnreadDecisions } from './decision-sql.ts';
+import { type AsOfMoment, readErasedSince } from './as-of.ts';
+import { filterConditionSql, getComparedColumn, toUnreadDecisions } from './decision-sql.ts';
 
 /** The properties by which decisions can be split, as SQL. An attribute has columns of its own instead. */
 const SPLITS = {
@@ -59,11 +64,11 @@ export const SPLIT_NAMES = Object.freeze(
 );
 
 /** The dimensions that may be the cause of a change. The first of equally likely ones is named. */
-export const CAUSE_NAMES = [
+export const CAUSE_SPLIT_NAMES = [
   ...(['verdict', 'rule', 'signal', 'group', 'platform', 'pointOfSale', 'method', 'version', 'arm'] as const),
 ] as const satisfies readonly SplitName[];
 
-const CAUSE_ORDER: readonly string[] = CAUSE_NAMES;
+const CAUSE_ORDER: readonly string[] = CAUSE_SPLIT_NAMES;
 
 /** The dimensions whose shares an operator sets: each version gets its share of the traffic. */
 const DIVIDED: ReadonlySet<string> = new Set<SplitName>(['version', 'arm']);
@@ -121,7 +126,7 @@ export interface Exploration {
   /** The time, in epoch ms, before which everything is counted. Null if everything is counted. */
   readonly upTo: number | null;
   /** Missing unless figures of the past were asked for. */
-  readonly asOf?: AsOf;
+  readonly asOf?: AsOfMoment;
 }
 
 const MINUTE_MS = 60_000;
@@ -141,7 +146,13 @@ const SPANS_MS = {
 
 type SpanName = keyof typeof SPANS_MS;
 
-export const SPAN_NAMES = ['hour', 'day', 'week', 'month', 'quarter'] as const satisfies readonly SpanName[];
+export const SPAN_LENGTH_NAMES = [
+  'hour',
+  'day',
+  'week',
+  'month',
+  'quarter',
+] as const satisfies readonly SpanName[];
 
 /** How far back a question may reach, in ms. */
 export const EXPLORED_MS_MAX = 400 * 24 * HOUR_MS;
@@ -152,7 +163,7 @@ const NO_CURRENCY = '–';
 export function exploreDecisions(archive: ArchiveReader, asked: ExplorationAsk): Promise<Exploration> {
   const ask = limitToKnown(asked);
   const { asOf, against, platform } = ask;
-  return archive.reading(async (past) => {
+  return archive.withOpenSnapshot(async (past) => {
     const slotted = await countSlots(past, ask);
     const change = against === null ? null : await computeChange(past, ask, against);
     const known = asOf === null ? {} : { asOf: await readErasedSince(past, asOf, platform) };
@@ -182,7 +193,7 @@ function chooseStep(lengthMs: number): number {
 }
 
 /** Returns a span that ends at `to` and begins at the beginning of a slot. The last slot may not be over yet. */
-export function listSlotsUpTo(to: number, span: SpanName): TimeSpan {
+export function computeSpanOfWholeSlots(to: number, span: SpanName): TimeSpan {
   const lengthMs = SPANS_MS[span];
   const stepMs = chooseStep(lengthMs);
   return { from: Math.ceil((to - lengthMs) / stepMs) * stepMs, to };
@@ -215,7 +226,7 @@ type Place = readonly [source: TableSql, bind: BindValue];
 /** Returns SQL for the decisions of a span that match the filter. */
 function decisionsSql([source, bind]: Place, { filter, platform }: ExplorationAsk, span: TimeSpan): string {
   return `(SELECT * FROM ${source('decisions', { ...toTimeSpan(span), platform })}
-    WHERE ${createFilterCondition({ ...filter, ...toTimeSpan(span) }, bind)})`;
+    WHERE ${filterConditionSql({ ...filter, ...toTimeSpan(span) }, bind)})`;
 }
 
 /** Returns SQL for the value that decisions are split by. */
@@ -223,7 +234,7 @@ function splitSql({ by, attribute }: ExplorationAsk): string {
   if (by !== 'attribute') return SPLITS[by];
   const name = attribute ?? '';
   const values = listColumnsOfAttribute(name).map(([column]) => `${quoteName(column)}::VARCHAR`);
-  const unknown = `if(${notKnownSql(formatAttributeFactLabel(name))}, ${quoteSql(NOT_KNOWN_TEXT)}, NULL)`;
+  const unknown = `if(${isFactNotKnownSql(formatAttributeFactLabel(name))}, ${quoteSql(NOT_KNOWN_TEXT)}, NULL)`;
   return `coalesce(${[...values, unknown].join(', ')})`;
 }
 
@@ -270,14 +281,14 @@ const ASKED_SQL = `asked AS NOT MATERIALIZED (
 function paidSql([source, bind]: Place, { platform, asOf, ...span }: ExplorationAsk): string {
   const known = asOf === null ? '' : `AND reported_at <= make_timestamp_ms(${asOf})`;
   return `reports AS MATERIALIZED (
-    SELECT ${ORDER_KEY_SQL} AS order_key, ${statusSql(REPORT_SQL)} AS status
+    SELECT ${ORDER_KEY_SQL} AS order_key, ${reportedStatusSql(REPORTED_RESULT_SQL)} AS status
     FROM ${source('outcomes', { from: span.from, platform })}
     WHERE reported_at >= make_timestamp_ms(${span.from}) ${known} GROUP BY ALL
   ),
   granted AS MATERIALIZED (
     SELECT DISTINCT order_key, coalesce(status = 'PAID', false) AS is_paid FROM (
       SELECT ${ORDER_KEY_SQL} AS order_key FROM ${source('decisions', { ...toTimeSpan(span), platform })}
-      WHERE ${GRANTED_SQL} AND ${createFilterCondition(toTimeSpan(span), bind)}
+      WHERE ${GRANTED_SQL} AND ${filterConditionSql(toTimeSpan(span), bind)}
     ) LEFT JOIN reports USING (order_key) WHERE status IS DISTINCT FROM 'TECHNICAL'
   )`;
 }
@@ -317,7 +328,7 @@ class SlotTable {
   }
 
   addRow(row: DuckRow): void {
-    const { slot, decisions, ...order } = toNumbers(row, {
+    const { slot, decisions, ...order } = toNumberRecord(row, {
       slot: 0,
       decisions: 0,
       amount: 0,
@@ -387,7 +398,7 @@ async function computeChange(
     for (const row of await past.rows((source, bind) =>
       changeSql(decisionsSql([source, bind], ask, span), ask),
     )) {
-      const { part, whole } = toNumbers(row, { part: 0, whole: 0 });
+      const { part, whole } = toNumberRecord(row, { part: 0, whole: 0 });
       counts.add(time, toTextOrNull(row['dimension']), toTextOrNull(row['value']) ?? '', part, whole);
     }
   const { all } = counts;
@@ -407,7 +418,7 @@ function changeSql(looked: string, { verdict }: ExplorationAsk): string {
     WHERE value IS NOT NULL GROUP BY value ORDER BY part DESC, value LIMIT ${CONTRIBUTING_VALUES_MAX})`;
   return `WITH looked AS (FROM ${looked})
     SELECT NULL AS dimension, NULL AS value, ${counts} FROM (SELECT ${isPart} AS is_part FROM looked)
-    UNION ALL ${CAUSE_NAMES.map(of).join(' UNION ALL ')}`;
+    UNION ALL ${CAUSE_SPLIT_NAMES.map(of).join(' UNION ALL ')}`;
 }
 
 /** Counts of two spans by dimension and value. */

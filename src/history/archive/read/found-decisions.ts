@@ -1,6 +1,15 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import { Type } from '#base/json-schema.ts';
-import { count, epochMs, list, nextPagePlace, nullable, type Shape, shape, yesNo } from '#base/shapes.ts';
+import {
+  count,
+  epochMs,
+  list,
+  nextPageCursorSchema,
+  nullable,
+  shape,
+  type ValueOf,
+  yesNo,
+} from '#base/shapes.ts';
 import { type Decision, DecisionSchema } from '#decision/decision.ts';
 import {
   compareNewestFirst,
@@ -8,12 +17,12 @@ import {
   isAfterPosition,
   matchesFilter,
 } from '#decision/decision-filter.ts';
-import { type UnreadDecisions, unreadDecisions } from '#history/archive/unread-decisions.ts';
+import { type UnreadDecisions, UnreadDecisionsListSchema } from '#history/archive/unread-decisions.ts';
 
 /** The decisions that a limited search back in time found, and how far the search went. */
 export const FoundDecisionsSchema = shape('Decisions, newest first', {
   decisions: list(DecisionSchema, 'At most `limit`'),
-  next: nextPagePlace,
+  next: nextPageCursorSchema,
   lookedAt: shape('How far was looked for them', {
     decisions: count('Decisions that were compared with what is asked for'),
     backTo: nullable(epochMs('The oldest of them; null when there was none')),
@@ -25,11 +34,11 @@ export const FoundDecisionsSchema = shape('Decisions, newest first', {
         'Of what was decided or reported from then on some was not looked at: it was not read yet or, beside `outcome`, reports lie in a file of the archive that cannot be read',
       ),
     ),
-    unread: Type.Optional(unreadDecisions),
+    unread: Type.Optional(UnreadDecisionsListSchema),
   }),
 });
 
-export type FoundDecisions = Shape<typeof FoundDecisionsSchema>;
+export type FoundDecisions = ValueOf<typeof FoundDecisionsSchema>;
 
 /**
  * The most decisions that a search compares with its filter. Ten thousand take a tenth of a second, and are more than
@@ -76,7 +85,7 @@ export async function findInPages(
 }
 
 /** How far a search for decisions went. */
-interface Look {
+interface SearchProgress {
   readonly filter: DecisionFilter;
   readonly limit: number;
   /** The number of decisions that were compared with the filter, and the oldest of them. */
@@ -87,7 +96,7 @@ interface Look {
 }
 
 /** Cuts the decisions that were found to the limit. */
-function cutToLimit(found: readonly Decision[], look: Look): FoundDecisions {
+function cutToLimit(found: readonly Decision[], look: SearchProgress): FoundDecisions {
   const { filter, limit } = look;
   const decisions = found.toSorted(compareNewestFirst).slice(0, limit);
   const complete = look.isAll && found.length <= limit;
@@ -99,7 +108,7 @@ function cutToLimit(found: readonly Decision[], look: Look): FoundDecisions {
 }
 
 /** Adds the parts that could not be read. If there are any, the list is marked as incomplete. */
-export function addUnread(found: FoundDecisions, unread: readonly UnreadDecisions[]): FoundDecisions {
+export function addUnreadParts(found: FoundDecisions, unread: readonly UnreadDecisions[]): FoundDecisions {
   if (unread.length === 0) return found;
   return { ...found, lookedAt: { ...found.lookedAt, complete: false, unread } };
 }

@@ -4,7 +4,7 @@ import type { Override } from '#decision/payer/client-state.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import {
   GRANTED_SQL,
-  REPORT_SQL,
+  REPORTED_RESULT_SQL,
   SETTLED_AMOUNT_SQL,
   SETTLED_CURRENCY_SQL,
 } from '#history/archive/order-status.ts';
@@ -13,14 +13,14 @@ import {
   type DuckRow,
   toBooleanOrNull,
   toNumberOrNull,
-  toNumbers,
+  toNumberRecord,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import type { Snapshot } from '#history/archive/snapshot.ts';
 import { ARCHIVED_RECORDS, TABLES, type TableName } from '#history/archive/tables.ts';
 import type { Store } from '#state/store.ts';
 import type { ArchiveReader } from './archive-reader.ts';
-import { type AsOf, readErasedSince } from './as-of.ts';
+import { type AsOfMoment, readErasedSince } from './as-of.ts';
 
 /** The things that payers may share: a device, known by its fingerprint, or an IP address. */
 export const DEVICE_KINDS = ['fingerprint', 'ip'] as const;
@@ -58,7 +58,7 @@ export interface LinkedOrder {
   readonly granted: boolean;
   readonly amount: number | null;
   readonly currency: string | null;
-  /** The number that `REPORT_SQL` gives. Null if there is no report. */
+  /** The number that `REPORTED_RESULT_SQL` gives. Null if there is no report. */
   readonly report: number | null;
 }
 
@@ -75,20 +75,20 @@ interface Span extends LinkTime {
 }
 
 /** Runs `work` on the links between clients and devices within a span. `work` may run twice. */
-export async function readLinks<T>(
+export async function withLinkReader<T>(
   { store, archive }: { readonly store: Store; readonly archive: ArchiveReader },
   platform: PlatformName,
   time: LinkTime,
-  work: (reading: LinkReading) => Promise<T>,
+  work: (reading: LinkReader) => Promise<T>,
 ): Promise<T> {
   const span = { platform, ...time, keys: store.clientKeys };
-  return archive.reading((past) => work(new LinkReading(span, past)));
+  return archive.withOpenSnapshot((past) => work(new LinkReader(span, past)));
 }
 
 const NO_VERDICTS: LinkedOrder['verdicts'] = { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 };
 
 /** Answers questions about the clients and devices of one platform, from archive and journal at one moment. */
-class LinkReading {
+class LinkReader {
   readonly #span: Span;
   readonly #past: Snapshot;
 
@@ -160,7 +160,7 @@ class LinkReading {
   }
 
   /** Returns how much was erased since the moment `asOf`. Returns undefined if there is no such moment. */
-  async asOf(): Promise<AsOf | undefined> {
+  async asOf(): Promise<AsOfMoment | undefined> {
     const { asOf, platform } = this.#span;
     return asOf === null ? undefined : readErasedSince(this.#past, asOf, platform);
   }
@@ -233,7 +233,7 @@ function decidedSql(source: string, ofClients: string, ordersMax: number): strin
 }
 
 function reportedSql(source: string, ofClients: string, ordersMax: number): string {
-  return `SELECT client_id_key, order_ref, ${REPORT_SQL} AS report, arg_max(amount, reported_at) AS asked,
+  return `SELECT client_id_key, order_ref, ${REPORTED_RESULT_SQL} AS report, arg_max(amount, reported_at) AS asked,
       ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency
     FROM ${source} WHERE ${ofClients} GROUP BY client_id_key, order_ref ${newestOfEachSql('max(reported_at)', ordersMax)}`;
 }
@@ -250,7 +250,7 @@ function toDecidedOrder(row: DuckRow): LinkedOrder {
   return {
     clientIdKey: toTextOrNull(row['client_id_key']) ?? '',
     orderRef: toTextOrNull(row['order_ref']) ?? '',
-    verdicts: toNumbers(row, NO_VERDICTS),
+    verdicts: toNumberRecord(row, NO_VERDICTS),
     granted: toBooleanOrNull(row['granted']) === true,
     amount: toNumberOrNull(row['amount']),
     currency: toTextOrNull(row['currency']),
@@ -286,14 +286,14 @@ function pickAmount(
 }
 
 /** How a client is linked to the client in question, the closest kind first. */
-export const LINK_KINDS = {
+export const LINK_KIND_TEXTS = {
   self: 'the client itself',
   device: 'by a device at each step',
   addresses: 'by two addresses at least, where not by a device',
   address: 'by a single address somewhere on the way, which neighbours share, too',
 } as const;
 
-type Tie = keyof typeof LINK_KINDS;
+type LinkKind = keyof typeof LINK_KIND_TEXTS;
 
 /**
  * A device or address with more clients than this is probably a shop's terminal or a carrier's shared address. It is
@@ -312,7 +312,7 @@ export interface LinksAsk extends LinkTime {
 export interface LinkGraph {
   readonly devices: readonly DeviceClients[];
   /** The clients that are shown, the closest first. */
-  readonly ties: ReadonlyMap<string, Tie>;
+  readonly ties: ReadonlyMap<string, LinkKind>;
   /** The devices on which these clients were seen. */
   readonly seen: readonly SeenClient[];
   readonly cut: { readonly devices: number; readonly clients: number };
@@ -323,12 +323,12 @@ export interface LinkGraph {
  * `depth` steps.
  */
 export async function findLinkedClients(
-  reading: LinkReading,
+  reading: LinkReader,
   clientIdKey: string,
   { depth, clientsMax }: LinksAsk,
 ): Promise<LinkGraph> {
   const devices = new Map<string, DeviceClients>();
-  let ties: ReadonlyMap<string, Tie> = new Map([[clientIdKey, 'self']]);
+  let ties: ReadonlyMap<string, LinkKind> = new Map([[clientIdKey, 'self']]);
   let seen: readonly SeenClient[] = [];
   let devicesCut = 0;
   let clientsCut = 0;
@@ -379,7 +379,7 @@ function listNewestDevices(seen: readonly SeenClient[]): readonly Device[] {
   ];
 }
 
-const CLOSEST_FIRST = ['self', 'device', 'addresses', 'address'] as const satisfies readonly Tie[];
+const CLOSEST_FIRST = ['self', 'device', 'addresses', 'address'] as const satisfies readonly LinkKind[];
 
 /**
  * Returns how each client is linked, the closest kind first. A path of several links is as close as its weakest link.
@@ -389,9 +389,9 @@ function computeTies(
   clientIdKey: string,
   devices: ReadonlyMap<string, DeviceClients>,
   steps: number,
-): ReadonlyMap<string, Tie> {
+): ReadonlyMap<string, LinkKind> {
   const shared = groupSharedDevices(devices);
-  const ties = new Map<string, Tie>([[clientIdKey, 'self']]);
+  const ties = new Map<string, LinkKind>([[clientIdKey, 'self']]);
   for (let step = 0; step < steps; step += 1)
     for (const [from, tie] of [...ties])
       for (const [to, kinds] of [...(shared.get(from) ?? [])].toSorted(([a], [b]) => compareTexts(a, b))) {
@@ -399,7 +399,7 @@ function computeTies(
         const before = ties.get(to);
         if (before === undefined || pickWeaker(before, weaker) !== weaker) ties.set(to, weaker);
       }
-  const rank = ([, tie]: readonly [string, Tie]) => CLOSEST_FIRST.indexOf(tie);
+  const rank = ([, tie]: readonly [string, LinkKind]) => CLOSEST_FIRST.indexOf(tie);
   return new Map([...ties].toSorted((a, b) => rank(a) - rank(b)));
 }
 
@@ -417,11 +417,11 @@ function groupSharedDevices(devices: ReadonlyMap<string, DeviceClients>) {
   return shared;
 }
 
-function toTie(kinds: readonly Device['kind'][]): Tie {
+function toTie(kinds: readonly Device['kind'][]): LinkKind {
   if (kinds.includes('fingerprint')) return 'device';
   return kinds.length > 1 ? 'addresses' : 'address';
 }
 
-function pickWeaker(a: Tie, b: Tie): Tie {
+function pickWeaker(a: LinkKind, b: LinkKind): LinkKind {
   return CLOSEST_FIRST.indexOf(a) > CLOSEST_FIRST.indexOf(b) ? a : b;
 }

@@ -4,7 +4,7 @@ import type { Verdict } from '#decision/rules/rule-set.ts';
 import type { ArchiveGap, Segment, UnreadSegment } from '#history/archive/archive-log.ts';
 import { type BindValue, type DuckRow, toNumberOrNull, toTextOrNull } from '#history/archive/query-engine.ts';
 import type { Snapshot, TableSql } from '#history/archive/snapshot.ts';
-import { isAboutClients, TABLE_NAMES, TABLES, type TableName } from '#history/archive/tables.ts';
+import { hasClientRows, TABLE_NAMES, TABLES, type TableName } from '#history/archive/tables.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import {
   compareTexts,
@@ -95,7 +95,7 @@ export const NAME_SEARCH_LIMITS: NameSearchLimits = {
 };
 
 /** The tables in which payers have names. */
-export const PAYER_TABLES = TABLE_NAMES.filter(isAboutClients);
+export const PAYER_TABLES = TABLE_NAMES.filter(hasClientRows);
 
 /**
  * The most payers of a device that are counted. An address of a carrier has thousands of payers, and nobody reads
@@ -115,9 +115,9 @@ export async function findNames(
   limits: NameSearchLimits = NAME_SEARCH_LIMITS,
 ): Promise<FoundNames> {
   if (listSearchedTables(ask).length === 0) return NOTHING_ASKED;
-  return archive.reading(async (past) => {
+  return archive.withOpenSnapshot(async (past) => {
     const segments = listSearchedTables(ask)
-      .flatMap((table) => archive.archive.segments(past.state, { table, platform: ask.platform }))
+      .flatMap((table) => archive.archive.listSegments(past.state, { table, platform: ask.platform }))
       .toSorted((a, b) => b.to - a.to);
     const search = new NamesInPast(past, ask);
     const beganMs = performance.now();

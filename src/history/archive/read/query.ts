@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Archive, type ErasedClients } from '#history/archive/archive.ts';
+import { Archive, type ErasedClientNumbers } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
-import { toFactColumn } from '#history/archive/fact-columns.ts';
+import { toColumnOfFactKey } from '#history/archive/fact-columns.ts';
 import { createOrderViews } from '#history/archive/order-status.ts';
 import { type QueryAnswer, QueryEngine, quoteSql } from '#history/archive/query-engine.ts';
 import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
-import { emptyTableSql, isAboutClients, NEEDED_FACTS, TABLE_NAMES } from '#history/archive/tables.ts';
+import { emptyTableSql, hasClientRows, SEARCHED_FACT_TYPES, TABLE_NAMES } from '#history/archive/tables.ts';
 
 export interface QueryResult<T> {
   readonly answer: T;
@@ -27,7 +27,7 @@ export async function queryArchive(
   folder: string,
   sql: string,
   limits: QueryLimits,
-  erased: ErasedClients = [],
+  erased: ErasedClientNumbers = [],
 ): Promise<QueryResult<QueryAnswer>> {
   return withTables({ folder, erased }, limits, (duck) => duck.query(sql, limits.rowsMax, limits.timeoutMs));
 }
@@ -38,14 +38,14 @@ export async function exportQuery(
   sql: string,
   output: string,
   limits: QueryLimits,
-  erased: ErasedClients = [],
+  erased: ErasedClientNumbers = [],
 ): Promise<QueryResult<void>> {
   return withTables(
     { folder, erased },
     limits,
     async (duck) => {
       await duck.requireSelect(sql);
-      await duck.runWithin(
+      await duck.runWithTimeLimit(
         `COPY (${sql.trim().replace(/;+$/, '')}\n) TO ${quoteSql(output)} (FORMAT parquet, COMPRESSION zstd)`,
         limits.timeoutMs,
       );
@@ -56,7 +56,7 @@ export async function exportQuery(
 
 interface QueriedArchive {
   readonly folder: string;
-  readonly erased: ErasedClients;
+  readonly erased: ErasedClientNumbers;
 }
 
 function withTables<T>(
@@ -85,9 +85,9 @@ async function withTablesOfFolder<T>(
   try {
     const state = archive.read();
     for (const table of TABLE_NAMES) {
-      const segments = archive.segments(state, { table });
-      const without = isAboutClients(table) ? erased : [];
-      const source = segments.length === 0 ? emptyTableSql(table) : archive.source(segments, without);
+      const segments = archive.listSegments(state, { table });
+      const without = hasClientRows(table) ? erased : [];
+      const source = segments.length === 0 ? emptyTableSql(table) : archive.createRowsSql(segments, without);
       const columns = table === 'decisions' ? `UNION ALL BY NAME SELECT ${NEEDED_COLUMNS} WHERE false` : '';
       await duck.run(`CREATE VIEW ${table} AS SELECT * FROM ${source} ${columns}`);
     }
@@ -103,6 +103,6 @@ async function withTablesOfFolder<T>(
   }
 }
 
-const NEEDED_COLUMNS = [...NEEDED_FACTS]
-  .map(([label, type]) => `NULL::${type} AS ${toFactColumn(label)}`)
+const NEEDED_COLUMNS = [...SEARCHED_FACT_TYPES]
+  .map(([label, type]) => `NULL::${type} AS ${toColumnOfFactKey(label)}`)
   .join(', ');

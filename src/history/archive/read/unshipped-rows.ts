@@ -1,29 +1,34 @@
 import { searchThrottle } from '#base/work/step-throttle.ts';
 import type { ArchiveGap, ArchiveState } from '#history/archive/archive-log.ts';
-import { type FactKey, type FactType, type FactTypes, toFactColumn } from '#history/archive/fact-columns.ts';
-import { STEP_ENTRIES_MAX } from '#history/archive/journal-tail.ts';
+import {
+  type FactKey,
+  type FactType,
+  type FactTypes,
+  toColumnOfFactKey,
+} from '#history/archive/fact-columns.ts';
+import { STEP_ENTRIES_MAX } from '#history/archive/journal-follower.ts';
 import {
   BATCH_ROWS_MAX,
   type QueryEngine,
   quoteName,
   quoteSql,
   toNumberOrNull,
-  toNumbers,
+  toNumberRecord,
 } from '#history/archive/query-engine.ts';
 import type { ColumnType } from '#history/archive/record-columns.ts';
 import type { UnshippedSpan } from '#history/archive/snapshot.ts';
 import {
-  createRowSource,
-  isAboutClients,
+  getJsonSourceOfRows,
+  hasClientRows,
   isAfterSql,
   JOURNAL_TICK_SQL,
-  NEEDED_FACTS,
+  SEARCHED_FACT_TYPES,
   TABLE_NAMES,
   TABLES,
   type TableName,
+  toErasureRow,
   toPageRows,
-  toTombstone,
-  widenFacts,
+  widenFactTypes,
 } from '#history/archive/tables.ts';
 import { findPageNewerThanArchive, listPageGaps } from '#history/archive/unshipped.ts';
 import {
@@ -172,7 +177,7 @@ export class UnshippedRows {
     await this.#prune(duck, state);
     const { cursors } = this.#parts.store;
     const begin = this.#readArchivedPlaces(state);
-    const isUnshipped = `${isAfterSql(begin)} AND NOT ${isAfterSql(cursors.read(this.#cursor))}`;
+    const isUnshipped = `${isAfterSql(begin)} AND NOT ${isAfterSql(cursors.parse(this.#cursor))}`;
     return {
       rows: (table, platform = null) => {
         const ofPlatform = platform === null ? '' : ` AND platform = ${quoteSql(platform)}`;
@@ -184,19 +189,19 @@ export class UnshippedRows {
   }
 
   #readArchivedPlaces({ cursor }: ArchiveState): JournalPlaces {
-    return cursor === this.#unknownCursor ? [] : this.#parts.store.cursors.read(cursor);
+    return cursor === this.#unknownCursor ? [] : this.#parts.store.cursors.parse(cursor);
   }
 
   /** Makes the tables empty, so that the journal is read anew. */
   async #begin(duck: QueryEngine): Promise<void> {
     this.#facts.clear();
-    for (const [label, type] of NEEDED_FACTS) this.#facts.set(label, type);
+    for (const [label, type] of SEARCHED_FACT_TYPES) this.#facts.set(label, type);
     this.#columns = new Map(this.#facts);
     for (const table of TABLE_NAMES) {
       const facts = table === 'decisions' ? [...this.#facts] : [];
       const columns = [
         ...TABLES[table].columns.map(({ name, type }) => `${quoteName(name)} ${toColumnType(type)}`),
-        ...facts.map(([label, type]) => `${quoteName(toFactColumn(label))} ${type}`),
+        ...facts.map(([label, type]) => `${quoteName(toColumnOfFactKey(label))} ${type}`),
       ];
       await duck.run(`CREATE OR REPLACE TABLE ${getTableName(table)} (${columns.join(', ')})`);
     }
@@ -230,23 +235,23 @@ export class UnshippedRows {
         const next = isFirst
           ? await this.#readFirstPage(duck, state, newest)
           : await this.#readPage(this.#cursor);
-        const tombstones = listErasures(next).map((erasure) => toTombstone(erasure, NOTHING_REMOVED));
+        const tombstones = listErasures(next).map((erasure) => toErasureRow(erasure, NOTHING_REMOVED));
         const made = [...toPageRows(next.entries, clientKeys), ...tombstones];
-        widenFacts(this.#facts, made);
+        widenFactTypes(this.#facts, made);
         return { page: next, rows: made.map(({ table, cells }) => [table, JSON.stringify(cells)] as const) };
       });
       if (page.cursor === before || read >= READ_AT_ONCE_MAX) return page.entries[0]?.at ?? null;
       const erased = listErasures(page).map(({ clientNumber }) => clientNumber);
       if (erased.length > 0) {
         await this.#insertOrBeginAnew(duck, lines);
-        for (const table of TABLE_NAMES.filter(isAboutClients))
+        for (const table of TABLE_NAMES.filter(hasClientRows))
           await duck.run(`DELETE FROM ${getTableName(table)} WHERE client_hash IN (${erased.join(', ')})`);
       }
       lines.add(rows);
       if (lines.size >= BATCH_ROWS_MAX) await this.#insertOrBeginAnew(duck, lines);
       read += page.entries.length;
       this.#cursor = page.cursor;
-      this.#addMissing(listPageGaps(page), this.#parts.store.cursors.read(page.cursor));
+      this.#addMissing(listPageGaps(page), this.#parts.store.cursors.parse(page.cursor));
     }
   }
 
@@ -259,9 +264,9 @@ export class UnshippedRows {
     const { cursors } = this.#parts.store;
     try {
       const shipped = this.#readArchivedPlaces(state);
-      const read = newest ?? cursors.read(this.#cursor);
+      const read = newest ?? cursors.parse(this.#cursor);
       const longer = read.length > shipped.length ? read : shipped;
-      this.#cursor = cursors.write(
+      this.#cursor = cursors.format(
         longer.map((_, one) => pickLaterPlace(read[one] ?? null, shipped[one] ?? null)),
       );
       const page = await this.#readPage(this.#cursor);
@@ -284,7 +289,7 @@ export class UnshippedRows {
     const { store } = this.#parts;
     if ((await store.journalLength()) <= 2 * this.#parts.rowsMax) return null;
     const cursor = await store.newestCursor(this.#rowsAfterMakingRoom);
-    return cursor === null ? null : store.cursors.read(cursor);
+    return cursor === null ? null : store.cursors.parse(cursor);
   }
 
   /** Records the entries between the archive and the newest entries as a gap. */
@@ -327,11 +332,11 @@ export class UnshippedRows {
   async #insert(duck: QueryEngine, lines: RowLines): Promise<void> {
     await this.#widenColumns(duck);
     for (const [table, some] of lines.takeAll()) {
-      const { cells, columns } = createRowSource(table, table === 'decisions' ? this.#facts : NO_FACTS);
+      const { cells, columns } = getJsonSourceOfRows(table, table === 'decisions' ? this.#facts : NO_FACTS);
       const form = JSON.stringify(Object.fromEntries(cells.map(({ cell, type }) => [cell, type])));
       const select = columns.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`).join(', ');
       await duck.run('CREATE OR REPLACE TABLE unshipped_lines (line VARCHAR)');
-      const appender = await duck.appender('unshipped_lines');
+      const appender = await duck.openAppender('unshipped_lines');
       for (let start = 0; start < some.length; start += BATCH_ROWS_MAX)
         appender.append([some.slice(start, start + BATCH_ROWS_MAX)]);
       appender.close();
@@ -346,7 +351,7 @@ export class UnshippedRows {
     for (const [label, type] of this.#facts) {
       const before = this.#columns.get(label);
       if (before === type) continue;
-      const [table, column] = [getTableName('decisions'), quoteName(toFactColumn(label))];
+      const [table, column] = [getTableName('decisions'), quoteName(toColumnOfFactKey(label))];
       const change = before === undefined ? `ADD COLUMN ${column} ${type}` : `ALTER ${column} TYPE ${type}`;
       await duck.run(`ALTER TABLE ${table} ${change}`);
       this.#columns.set(label, type);
@@ -386,7 +391,7 @@ export class UnshippedRows {
       FROM ${ALL_ROWS_SQL} WHERE tick <= ${toNumberOrNull(tick)} GROUP BY ALL`,
     );
     const numbers = gone.map((row) =>
-      toNumbers(row, { partition: 0, ms: 0, seq: 0, from: 0, to: 0, entries: 0 }),
+      toNumberRecord(row, { partition: 0, ms: 0, seq: 0, from: 0, to: 0, entries: 0 }),
     );
     for (const { partition, ms, seq, ...gap } of numbers) {
       const through: (JournalPlace | null)[] = Array(partition + 1).fill(null);

@@ -15,18 +15,18 @@ import {
 import {
   type ArchiveState,
   COMMIT_ENDING,
-  type FileToKeep,
+  type FileToStore,
   findNewestCommit,
   formatCommitName,
   isOldLogFile,
   LOG_FOLDER,
-  listNames,
+  listFileNames,
   parseCommitVersion,
   SNAPSHOT_COMMITS,
   SNAPSHOT_ENDING,
 } from '#history/archive/archive-log.ts';
 import { SALT_FILE } from '#history/archive/archived-salt.ts';
-import { listQuarantined, QUARANTINE_FOLDER } from '#history/archive/quarantine.ts';
+import { listQuarantinedFiles, QUARANTINE_FOLDER } from '#history/archive/quarantine.ts';
 import { endReadings } from '#history/archive/reading-copies.ts';
 import { listRemovedFiles, listSegmentFiles } from '#history/archive/segment-files.ts';
 import { TABLE_NAMES } from '#history/archive/tables.ts';
@@ -74,7 +74,7 @@ export class BucketHome implements ArchiveHome {
     this.#cache = cache;
     this.#registers = registers;
     // Until `refresh` asks which commit is valid now, the newest commit is that of an earlier process.
-    this.#newest = findNewestCommit(listNames(join(folder, LOG_FOLDER)));
+    this.#newest = findNewestCommit(listFileNames(join(folder, LOG_FOLDER)));
   }
 
   newestCommit(): string | null {
@@ -133,7 +133,7 @@ export class BucketHome implements ArchiveHome {
     return id;
   }
 
-  async put(files: readonly FileToKeep[]): Promise<void> {
+  async put(files: readonly FileToStore[]): Promise<void> {
     await workOnEach(files, UPLOADS_AT_ONCE, async ({ path, from }) => {
       await this.#bucket.put(path, await readFile(from));
       const here = join(this.folder, path);
@@ -168,9 +168,9 @@ export class BucketHome implements ArchiveHome {
     if (id !== null) this.#writeHere(ID_FILE, id);
     await this.makeReadable([SALT_FILE, ...now.files].map((path) => ({ path, bytes: null })));
     const named = new Set([...now.files, ...this.#putBeside]);
-    const quarantine = listQuarantined(this.folder).map((name) => `${SET_ASIDE}${name}`);
+    const quarantine = listQuarantinedFiles(this.folder).map((name) => `${SET_ASIDE}${name}`);
     this.#removeHere(quarantine.filter((path) => !named.has(path)));
-    const logged = listNames(join(this.folder, LOG_FOLDER)).map((name) => `${LOG}${name}`);
+    const logged = listFileNames(join(this.folder, LOG_FOLDER)).map((name) => `${LOG}${name}`);
     this.#removeHere(logged.filter((path) => isOldLogFile(path, now)));
     this.#removeHere(this.#isMirrored ? listRemovedFiles(before, now) : this.#listFilesUnknownTo(now));
     this.#isMirrored = true;

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { makeOwnFolder } from '#base/files/folders.ts';
 import { NamedError } from '#base/named-error.ts';
 import type { ArchiveFile } from '#history/archive/archive-home.ts';
-import { removeFile } from '#history/archive/archive-log.ts';
+import { removeFileIfPresent } from '#history/archive/archive-log.ts';
 import { TABLE_NAMES } from '#history/archive/tables.ts';
 import type { WhyUnread } from '#history/archive/unread-decisions.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
@@ -86,7 +86,7 @@ export class FileCache {
   /** Removes files that the archive no longer has, also those that are still being fetched. */
   forget(paths: readonly string[]): void {
     for (const path of paths) {
-      const remove = () => removeFile(join(this.#folder, path));
+      const remove = () => removeFileIfPresent(join(this.#folder, path));
       remove();
       this.#underWay.get(path)?.then(remove, () => {});
     }

@@ -1,12 +1,12 @@
 import { Archive } from '#history/archive/archive.ts';
 import { FolderHome } from '#history/archive/archive-home.ts';
 import {
-  openStoreBesideArchive,
+  openStoreWithLocalSalt,
   readSalt,
   SALT_FILE,
   type StoreListeners,
 } from '#history/archive/archived-salt.ts';
-import type { StorePlace } from '#state/open-store.ts';
+import type { OpenStoreOptions } from '#state/open-store.ts';
 import type { Registers, Store } from '#state/store.ts';
 import { Bucket, type S3Place } from './bucket.ts';
 import { BucketHome } from './bucket-home.ts';
@@ -27,15 +27,18 @@ export function openArchive({ archiveDir, archiveS3 = null }: ArchivePlace, regi
   return new Archive(new BucketHome(archiveDir, bucket, cache, registers));
 }
 
-/** Fetches the archive's salt, then opens the store as `openStoreBesideArchive` does. Throws SaltRefused. */
-export async function openStoreWithSalt(
-  place: StorePlace & { readonly archiveDir: string | null; readonly archiveS3?: S3Place | null | undefined },
+/** Fetches the archive's salt, then opens the store as `openStoreWithLocalSalt` does. Throws SaltRefused. */
+export async function openStoreWithArchivedSalt(
+  place: OpenStoreOptions & {
+    readonly archiveDir: string | null;
+    readonly archiveS3?: S3Place | null | undefined;
+  },
   ...listeners: StoreListeners
 ): Promise<Store> {
   const { archiveDir, archiveS3 } = place;
   if (archiveDir !== null && readSalt(archiveDir) === null)
     await openArchive({ archiveDir, archiveS3 }, REGISTERS_WITHOUT_STORE).home.makeReadable([SALT]);
-  return openStoreBesideArchive(place, ...listeners);
+  return openStoreWithLocalSalt(place, ...listeners);
 }
 
 const SALT = { path: SALT_FILE, bytes: null };

@@ -2,7 +2,7 @@ import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '#base/files/folders.ts';
 import { type AttributeHmacs, NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
-import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
+import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 import { RULE_SETS_FOLDER } from '#history/archive/archive-home.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
@@ -50,7 +50,7 @@ export class ArchivedRuleSets {
   /** Returns the rule set that decided. Returns null if it was not kept. */
   get(version: RuleVersion, digest: string): RuleSet | null {
     const found = loadRuleSet(this.#getPlace(version, digest));
-    return found.ok && found.ruleSet.digest === digest ? rehashConstants(found.ruleSet, this.#hmacs) : null;
+    return found.ok && found.ruleSet.digest === digest ? rehashRuleSet(found.ruleSet, this.#hmacs) : null;
   }
 
   #getPlace(version: RuleVersion, digest: string): string {

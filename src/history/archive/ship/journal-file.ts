@@ -186,7 +186,7 @@ export async function importJournal(
 ): Promise<{ readonly torn: boolean }> {
   const archive = new Archive(folder);
   const erasures = findErasures(path);
-  const duck = await QueryEngine.open({ ...limits, temporaryFolder: `${archive.staging()}/spill` });
+  const duck = await QueryEngine.open({ ...limits, temporaryFolder: `${archive.getStagingFolder()}/spill` });
   try {
     const intake = new Intake(archive, new SegmentWriter(archive, duck, true));
     let [lines, torn] = [0, false];
@@ -280,7 +280,7 @@ async function findMissingDecisions(
     SELECT min(before_at) AS gap_from, max(decided_at) AS gap_to, sum(seq - before_seq - 1) AS missing
     FROM (
       SELECT seq, decided_at, lag(seq) OVER client AS before_seq, lag(decided_at) OVER client AS before_at
-      FROM ${archive.source(decisions)} WINDOW client AS (PARTITION BY client_hash ORDER BY seq)
+      FROM ${archive.createRowsSql(decisions)} WINDOW client AS (PARTITION BY client_hash ORDER BY seq)
     ) WHERE seq > before_seq + 1`);
   const [from, to] = [toNumberOrNull(row['gap_from']), toNumberOrNull(row['gap_to'])];
   return from === null || to === null ? null : { from, to, entries: Number(row['missing'] ?? 0) };

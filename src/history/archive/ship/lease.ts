@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { NamedError } from '#base/named-error.ts';
 import type { Archive } from '#history/archive/archive.ts';
 import { type ArchiveCommit, CommitConflict } from '#history/archive/archive-log.ts';
-import { makeSaltReadable, requireSameSalt, writeSalt } from '#history/archive/archived-salt.ts';
+import { fetchSalt, requireSameSalt, writeSalt } from '#history/archive/archived-salt.ts';
 import { FOREIGN_CURSOR } from '#history/archive/unshipped.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import type { Documents } from '#state/documents.ts';
@@ -68,7 +68,7 @@ async function claimArchive(
 ): Promise<void> {
   const { registers, clientKeys } = store;
   const { folder, home } = archive;
-  await makeSaltReadable(home);
+  await fetchSalt(home);
   requireSameSalt(store, folder);
   await claimId(registers, archive, adoption);
   await writeSalt(home, clientKeys.salt);

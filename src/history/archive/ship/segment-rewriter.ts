@@ -1,9 +1,9 @@
-import type { Archive, ErasedClients } from '#history/archive/archive.ts';
+import type { Archive, ErasedClientNumbers } from '#history/archive/archive.ts';
 import type { ArchiveCommit, ArchiveState, Segment } from '#history/archive/archive-log.ts';
 import { formatDay } from '#history/archive/period.ts';
 import { type QueryEngine, toNumberOrNull } from '#history/archive/query-engine.ts';
 import type { SegmentWriter } from '#history/archive/segment-writer.ts';
-import { isAboutClients, TABLE_NAMES } from '#history/archive/tables.ts';
+import { hasClientRows, TABLE_NAMES } from '#history/archive/tables.ts';
 import { findNextMerge } from './next-merge.ts';
 
 type Rewriting = Pick<ArchiveCommit, 'add' | 'remove'>;
@@ -67,7 +67,7 @@ export class SegmentRewriter {
   async withoutClients(
     state: ArchiveState,
     platform: string,
-    clients: ErasedClients,
+    clients: ErasedClientNumbers,
     onlyNoted: boolean,
   ): Promise<Rewriting & { readonly rowsRemoved: ReadonlyMap<string, number> }> {
     const add: Segment[] = [];
@@ -75,8 +75,8 @@ export class SegmentRewriter {
     const removed: ClientRows[] = [];
     const isErased = `client_hash IN (${clients.join(', ')})`;
     const endMs = performance.now() + REWRITING_MS_MAX;
-    const tables = TABLE_NAMES.filter(isAboutClients);
-    for (const segment of tables.flatMap((table) => this.#archive.segments(state, { table, platform }))) {
+    const tables = TABLE_NAMES.filter(hasClientRows);
+    for (const segment of tables.flatMap((table) => this.#archive.listSegments(state, { table, platform }))) {
       const isLater = onlyNoted || performance.now() > endMs || segment.bytes > REWRITTEN_BYTES_MAX;
       const left = isLater ? 'later' : await this.#rewriteWithout(segment, isErased);
       if (left === 'nothing to remove') continue;
@@ -99,7 +99,7 @@ export class SegmentRewriter {
     try {
       if ((await this.#archive.makeReadable([segment])).length > 0) return 'later';
       const rows = await this.#duck.rows(
-        `SELECT client_hash AS client, count(*) AS n FROM ${this.#archive.source([segment])} WHERE ${isErased} GROUP BY client_hash`,
+        `SELECT client_hash AS client, count(*) AS n FROM ${this.#archive.createRowsSql([segment])} WHERE ${isErased} GROUP BY client_hash`,
       );
       if (rows.length === 0) return 'nothing to remove';
       const removed = rows.map(({ client, n }): ClientRows => [String(client), toNumberOrNull(n) ?? 0]);
@@ -143,7 +143,7 @@ export class SegmentRewriter {
     for (const { without, ...segment } of readable) {
       if (without === undefined || performance.now() > endMs) continue;
       if ((await this.#archive.makeReadable([segment])).length > 0) continue;
-      const held = `SELECT 1 FROM ${this.#archive.source([segment])} WHERE client_hash IN (${without.join(', ')}) LIMIT 1`;
+      const held = `SELECT 1 FROM ${this.#archive.createRowsSql([segment])} WHERE client_hash IN (${without.join(', ')}) LIMIT 1`;
       const rows = await this.#duck.rows(held).catch(() => null);
       if (rows?.length === 0) found.push(segment);
     }

@@ -7,7 +7,7 @@ import {
 import type { QueryEngine } from '#history/archive/query-engine.ts';
 import { RowBuffer } from '#history/archive/row-buffer.ts';
 import { SegmentWriter } from '#history/archive/segment-writer.ts';
-import { type ArchiveRow, toPageRows, toTombstone } from '#history/archive/tables.ts';
+import { type ArchiveRow, toErasureRow, toPageRows } from '#history/archive/tables.ts';
 import { readUnshippedPage } from '#history/archive/unshipped.ts';
 import type { ClockJumps } from '#state/clock-jumps.ts';
 import { type ErasureEntry, isPlaceRead, type PlacedEntry } from '#state/journal.ts';
@@ -44,10 +44,10 @@ export interface ShipperParts extends ShippingNode {
 }
 
 /** The purpose of a step. `ship` tidies up only if nothing is new, and `tidy` leaves new entries to a later step. */
-export type ShippingTurn = 'ship' | 'tidy';
+export type ShippingPurpose = 'ship' | 'tidy';
 
 /** The result of a step. If `more` is true, the journal holds more entries, so the next step need not wait. */
-export type ShippingStep =
+export type ShippingStepResult =
   | { readonly did: 'nothing'; readonly because: 'another node ships' | 'nothing to do' }
   | { readonly did: 'shipped'; readonly entries: number; readonly more: boolean }
   | { readonly did: 'tidied' };
@@ -84,7 +84,7 @@ export class Shipper {
     this.#limits = parts.limits ?? SHIPPING_LIMITS;
   }
 
-  async step(turn: ShippingTurn = 'ship'): Promise<ShippingStep> {
+  async step(turn: ShippingPurpose = 'ship'): Promise<ShippingStepResult> {
     try {
       if (!(await acquireLease(this.#parts))) {
         this.#leads = false;
@@ -99,7 +99,7 @@ export class Shipper {
     }
   }
 
-  async #stepAsLeader(turn: ShippingTurn): Promise<ShippingStep> {
+  async #stepAsLeader(turn: ShippingPurpose): Promise<ShippingStepResult> {
     const { store, archive } = this.#parts;
     if (!this.#leads) await archive.takeOver(this.#createCommit({}));
     this.#leads = true;
@@ -110,7 +110,7 @@ export class Shipper {
     return (await this.#tidyUp(state)) ? { did: 'tidied' } : { did: 'nothing', because: 'nothing to do' };
   }
 
-  async #ship(state: ArchiveState, first: JournalPage): Promise<ShippingStep> {
+  async #ship(state: ArchiveState, first: JournalPage): Promise<ShippingStepResult> {
     const { store, archive, kept } = this.#parts;
     const told = first.entries.filter((entry) => entry.kind === 'erasure');
     const erasures = first.gap === null ? told : [...told, ...(await this.#readErasuresAfter(state))];
@@ -183,11 +183,11 @@ export class Shipper {
     cursor: string | null,
     rowsRemoved: ReadonlyMap<string, number>,
   ): readonly ArchiveRow[] {
-    const shipped = this.#parts.store.cursors.read(cursor);
+    const shipped = this.#parts.store.cursors.parse(cursor);
     const byPlace = new Map(erasures.map((erasure) => [JSON.stringify(erasure.place), erasure]));
     return [...byPlace.values()]
       .filter(({ place }) => isPlaceRead(shipped, place))
-      .map((erasure) => toTombstone(erasure, rowsRemoved));
+      .map((erasure) => toErasureRow(erasure, rowsRemoved));
   }
 
   /**

@@ -5,15 +5,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readExactClock } from '#base/clock.ts';
 import type { Archive } from '#history/archive/archive.ts';
 import { QueryEngine } from '#history/archive/query-engine.ts';
-import { type ArchivePlace, openArchive, openStoreWithSalt } from '#history/archive/s3/open-archive.ts';
+import {
+  type ArchivePlace,
+  openArchive,
+  openStoreWithArchivedSalt,
+} from '#history/archive/s3/open-archive.ts';
 import { ClockJumps } from '#state/clock-jumps.ts';
 import { createStoreClock } from '#state/clock-offset.ts';
-import type { StorePlace } from '#state/open-store.ts';
+import type { OpenStoreOptions } from '#state/open-store.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import { ArchivedRuleSets } from './archived-rule-sets.ts';
 import { Lease } from './lease.ts';
-import { Shipper, type ShippingStep, type ShippingTurn } from './shipper.ts';
+import { Shipper, type ShippingPurpose, type ShippingStepResult } from './shipper.ts';
 
 export const SHIP_EVERY_MS = 10_000;
 
@@ -41,7 +45,7 @@ export interface ShippingReport {
 }
 
 interface ShippingParts {
-  readonly step: (turn: ShippingTurn) => Promise<ShippingStep>;
+  readonly step: (turn: ShippingPurpose) => Promise<ShippingStepResult>;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly signal: AbortSignal;
@@ -88,14 +92,14 @@ export async function keepShipping({
  */
 class Turns {
   readonly #everyMs: number;
-  #turn: ShippingTurn = 'ship';
+  #turn: ShippingPurpose = 'ship';
   #dueMs = 0;
 
   constructor(everyMs: number) {
     this.#everyMs = everyMs;
   }
 
-  get turn(): ShippingTurn {
+  get turn(): ShippingPurpose {
     return this.#turn;
   }
 
@@ -110,7 +114,7 @@ class Turns {
   }
 }
 
-type StepOutcome = ShippingStep | { readonly did: 'failed' };
+type StepOutcome = ShippingStepResult | { readonly did: 'failed' };
 
 function computePause(outcome: StepOutcome, restMs: number, idleMs: number): number {
   switch (outcome.did) {
@@ -131,7 +135,7 @@ export function explainTrouble(error: unknown): string {
 }
 
 /** The data that a process needs to ship. It is plain data, so that it can be sent to that process. */
-export interface ShippingConfig extends StorePlace, ArchivePlace {
+export interface ShippingConfig extends OpenStoreOptions, ArchivePlace {
   readonly archiveDir: string;
   readonly archiveKeepMs: number;
   /** How long decisions stay in the store after they were made, in ms. */
@@ -162,7 +166,7 @@ export async function openShipper(
   { archiveDir, archiveS3, archiveKeepMs, decisionsHotMs, rulesDir, shipperName, ...place }: ShippingConfig,
   onError: (error: Error) => void,
 ): Promise<OpenShipper> {
-  const store = await openStoreWithSalt({ ...place, archiveDir, archiveS3 }, onError);
+  const store = await openStoreWithArchivedSalt({ ...place, archiveDir, archiveS3 }, onError);
   const duck = await QueryEngine.open({
     ...SHIPPER_LIMITS,
     temporaryFolder: join(archiveDir, 'staging', 'spill'),

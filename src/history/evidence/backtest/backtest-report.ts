@@ -1,17 +1,27 @@
 import { formatCount } from '#base/count-text.ts';
 import { parseDuration } from '#base/duration.ts';
 import { Type } from '#base/json-schema.ts';
-import { count, epochMs, list, literal, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import {
+  count,
+  epochMs,
+  list,
+  literal,
+  nullable,
+  plainText,
+  shape,
+  type ValueOf,
+  yesNo,
+} from '#base/shapes.ts';
 import { formatTime } from '#decision/payer/instant.ts';
 import { joinWords } from '#decision/rules/condition-text.ts';
-import { COMPARISON_MEMBERS, createComparisonTables } from '#history/evidence/comparison.ts';
+import { COMPARISON_MEMBERS, toComparisonTables } from '#history/evidence/comparison.ts';
 import {
   type ColumnGroup,
   certainIntervalSchema,
   createColumns,
   currencyAmounts,
   type EvidenceTable,
-  emptyLists,
+  emptySharedListsSchema,
   formatNumber,
   formatOrders,
   formatRuleSet,
@@ -27,15 +37,15 @@ import {
   type TableCell,
 } from '#history/evidence/presentation.ts';
 import {
-  closedPayments,
+  ClosedPaymentsSchema,
   listClosedPaymentsNotes,
   listReversalNotes,
-  reversalFigures,
+  ReversalFiguresSchema,
 } from '#history/evidence/source/reversals.ts';
 
 export const HISTORY_PARTS = ['earlier', 'later'] as const;
 
-export type PartName = (typeof HISTORY_PARTS)[number];
+export type HistoryPart = (typeof HISTORY_PARTS)[number];
 
 const ORDER_SUMS = shape('Orders and their money', { orders: orderCounts, amount: currencyAmounts });
 
@@ -79,7 +89,7 @@ const CandidateSchema = shape('A candidate and what it does', {
     ORDER_SUMS.properties,
   ),
   closed: shape('Orders that the base grants and it does not', ORDER_SUMS.properties),
-  closedPayments,
+  closedPayments: ClosedPaymentsSchema,
   earlier: TradeOffSchema,
   later: TradeOffSchema,
   onFront: shape('No other candidate is better in everything', {
@@ -93,39 +103,39 @@ const CandidateSchema = shape('A candidate and what it does', {
 /** The schema of the output of `rules backtest --json`, without notes and tables. The member names are stable. */
 export const BacktestSchema = shape('What a version, and others like it, would have decided', {
   kind: literal('backtest'),
-  version: word('The candidate, or that whose constants are varied'),
-  digest: word('sha256 over its files'),
-  against: nullable(word('The base; null: the versions that decided then')),
+  version: plainText('The candidate, or that whose constants are varied'),
+  digest: plainText('sha256 over its files'),
+  against: nullable(plainText('The base; null: the versions that decided then')),
   ...SPAN_MEMBERS,
-  versions: list(word('A version'), 'Those that decided then'),
+  versions: list(plainText('A version'), 'Those that decided then'),
   compared: COMPARISON_MEMBERS.compared,
   reproduced: count(
     'Verdicts of the base that equal the recorded ones. Fewer than compared means that the history does not begin at the beginning, or that the base is another rule set',
   ),
   undecidable: shape(
     'Requests with a pseudonym that rules compare with constants, kept under another SIGNAL_SECRET; they are compared nowhere',
-    { count: count('How many'), facts: list(word('Its label'), 'The pseudonyms') },
+    { count: count('How many'), facts: list(plainText('Its label'), 'The pseudonyms') },
   ),
   splitAt: epochMs('Half of the orders were first asked for before it'),
   parts: shape('An order belongs to the part in which it was first asked for', {
     earlier: TimePartSchema,
     later: TimePartSchema,
   }),
-  reversals: reversalFigures,
-  emptyLists,
+  reversals: ReversalFiguresSchema,
+  emptyLists: emptySharedListsSchema,
   heldOut: heldOutCounts,
   candidates: list(CandidateSchema, 'The version as it is comes first'),
   transitions: COMPARISON_MEMBERS.transitions,
   changes: COMPARISON_MEMBERS.changes,
 });
 
-export type OrderSums = Shape<typeof ORDER_SUMS>;
-export type OrderEffect = Shape<typeof EffectSchema>;
-export type TradeOff = Shape<typeof TradeOffSchema>;
-export type TimePart = Shape<typeof TimePartSchema>;
-export type WaitChanges = Shape<typeof WaitChangesSchema>;
-export type BacktestCandidate = Shape<typeof CandidateSchema>;
-export type BacktestReport = Shape<typeof BacktestSchema>;
+export type OrderSums = ValueOf<typeof ORDER_SUMS>;
+export type OrderEffect = ValueOf<typeof EffectSchema>;
+export type CandidateEffects = ValueOf<typeof TradeOffSchema>;
+export type HistoryPartOrders = ValueOf<typeof TimePartSchema>;
+export type WaitChanges = ValueOf<typeof WaitChangesSchema>;
+export type BacktestCandidate = ValueOf<typeof CandidateSchema>;
+export type BacktestReport = ValueOf<typeof BacktestSchema>;
 
 /** Renders a backtest as notes and tables. */
 export function presentBacktest(report: BacktestReport): Presentation {
@@ -163,7 +173,7 @@ export function presentBacktest(report: BacktestReport): Presentation {
             amountsTable(measured, paths),
           ]),
       ...(paths.length === 0 || measured.length === 0
-        ? createComparisonTables(report, [against ?? 'recorded', version])
+        ? toComparisonTables(report, [against ?? 'recorded', version])
         : []),
     ].filter(({ rows }) => rows.length > 0),
   };
@@ -243,8 +253,8 @@ function choiceText({ values }: BacktestCandidate, paths: readonly string[]): st
 const EFFECTS = ['unpaid closed', 'paid closed', 'paid held back'] as const;
 
 function partTable(
-  part: PartName,
-  { from, to, orders }: TimePart,
+  part: HistoryPart,
+  { from, to, orders }: HistoryPartOrders,
   candidates: readonly BacktestCandidate[],
   paths: readonly string[],
 ): EvidenceTable {

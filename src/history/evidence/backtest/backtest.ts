@@ -1,7 +1,7 @@
-import { type DrawnHoldout, listHoldoutShares } from '#decision/holdout.ts';
-import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
-import { listSharedLists, type RuleSet } from '#decision/rules/rule-set.ts';
-import { AnswerCodes, compareAnswers } from '#history/evidence/comparison.ts';
+import { type DrawnHoldout, mapHoldoutShares } from '#decision/holdout.ts';
+import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { listSharedListNames, type RuleSet } from '#decision/rules/rule-set.ts';
+import { AnswerCodec, compareAnswers } from '#history/evidence/comparison.ts';
 import type { HeldOutCount } from '#history/evidence/presentation.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
 import { readClosedPayments, readReversals } from '#history/evidence/source/reversals.ts';
@@ -9,15 +9,15 @@ import { createInputView } from '#history/evidence/source/shared-devices.ts';
 import type { BacktestCandidate, BacktestReport, WaitChanges } from './backtest-report.ts';
 import { readInputs } from './input.ts';
 import {
-  closedBySql,
-  computeTradeOffs,
+  computeCandidateEffects,
   createAnswersTable,
-  findHalfOfOrders,
-  findParetoFront,
+  findMedianOrderTime,
+  isClosedBySql,
+  isOpenedBySql,
   joinOutcomes,
-  openedBySql,
-  readTimePart,
-  sumOrders,
+  markParetoFront,
+  readHistoryPartOrders,
+  sumAnsweredOrders,
 } from './order-outcomes.ts';
 import { type ReplayAnswer, Replays, type RulesOfRequest } from './replay.ts';
 
@@ -47,14 +47,14 @@ export async function runBacktest(evidence: Evidence, asked: BacktestAsk): Promi
   const { duck, span } = evidence;
   const [{ rules: version }] = tried;
   const sides = tried.length + 1;
-  const codes = new AnswerCodes();
+  const codes = new AnswerCodec();
   const { noted, reproduced, lists, undecidable } = await replay(evidence, ask, codes);
   await joinOutcomes(duck, sides);
-  const splitAt = await findHalfOfOrders(duck);
+  const splitAt = await findMedianOrderTime(duck);
   const reversals = await readReversals(evidence);
-  const earlier = await computeTradeOffs(duck, 'earlier', splitAt, sides);
-  const later = await computeTradeOffs(duck, 'later', splitAt, sides);
-  const [earlierFront, laterFront] = [findParetoFront(earlier), findParetoFront(later)];
+  const earlier = await computeCandidateEffects(duck, 'earlier', splitAt, sides);
+  const later = await computeCandidateEffects(duck, 'later', splitAt, sides);
+  const [earlierFront, laterFront] = [markParetoFront(earlier), markParetoFront(later)];
   const sideAgainstBase = (side: number) =>
     compareAnswers(
       duck,
@@ -72,9 +72,9 @@ export async function runBacktest(evidence: Evidence, asked: BacktestAsk): Promi
       present: place === 0,
       changed,
       changedShare,
-      opened: await sumOrders(duck, openedBySql(side)),
-      closed: await sumOrders(duck, closedBySql(side)),
-      closedPayments: await readClosedPayments(duck, reversals, closedBySql(side)),
+      opened: await sumAnsweredOrders(duck, isOpenedBySql(side)),
+      closed: await sumAnsweredOrders(duck, isClosedBySql(side)),
+      closedPayments: await readClosedPayments(duck, reversals, isClosedBySql(side)),
       earlier: before,
       later: after,
       onFront: { earlier: earlierFront[place] === true, later: laterFront[place] === true },
@@ -89,14 +89,16 @@ export async function runBacktest(evidence: Evidence, asked: BacktestAsk): Promi
     digest: version.digest,
     against: against?.version ?? null,
     ...span,
-    versions: [...new Set((await evidence.decidingRules()).map(({ ruleVersion }) => ruleVersion))].toSorted(),
+    versions: [
+      ...new Set((await evidence.readDecidingRules()).map(({ ruleVersion }) => ruleVersion)),
+    ].toSorted(),
     compared,
     reproduced,
     undecidable,
     splitAt,
     parts: {
-      earlier: await readTimePart(duck, 'earlier', splitAt),
-      later: await readTimePart(duck, 'later', splitAt),
+      earlier: await readHistoryPartOrders(duck, 'earlier', splitAt),
+      later: await readHistoryPartOrders(duck, 'later', splitAt),
     },
     reversals,
     emptyLists: lists,
@@ -114,7 +116,7 @@ export async function runBacktest(evidence: Evidence, asked: BacktestAsk): Promi
 function rehashAskedRules({ attributeHmacs }: Evidence, ask: BacktestAsk): BacktestAsk {
   const made = new Map<RuleSet, RuleSet>();
   const under = (rules: RuleSet) =>
-    made.getOrInsertComputed(rules, () => rehashConstants(rules, attributeHmacs));
+    made.getOrInsertComputed(rules, () => rehashRuleSet(rules, attributeHmacs));
   const triedUnder = ({ rules, values }: TriedRuleSet) => ({ rules: under(rules), values });
   const [first, ...others] = ask.tried;
   return {
@@ -142,7 +144,7 @@ interface Replayed extends Pick<BacktestReport, 'reproduced' | 'undecidable'> {
 async function replay(
   evidence: Evidence,
   { tried, against, rulesOf, onProgress }: BacktestAsk,
-  codes: AnswerCodes,
+  codes: AnswerCodec,
 ): Promise<Replayed> {
   const candidates = tried.map(({ rules }) => rules);
   const decided = new Set(candidates);
@@ -151,7 +153,7 @@ async function replay(
     decided.add(rules);
     return rules;
   };
-  const bases = against === null ? (await evidence.decidingRules()).map(rulesOf) : [against];
+  const bases = against === null ? (await evidence.readDecidingRules()).map(rulesOf) : [against];
   const sides = [rulesThen, ...candidates.map((rules) => () => rules)];
   const noted = [against, ...candidates].map((rules) => ({
     heldOut: new HeldOutTally(rules),
@@ -193,7 +195,7 @@ async function replay(
     noted,
     reproduced,
     undecidable: { count: undecidable, facts: [...missing].toSorted() },
-    lists: [...new Set([...decided].flatMap(listSharedLists))],
+    lists: [...new Set([...decided].flatMap(listSharedListNames))],
   };
 }
 
@@ -219,7 +221,7 @@ class HeldOutTally {
   readonly #rules = new Map<string, { readonly share: number; decisions: number; clients: Set<bigint> }>();
 
   constructor(rules: RuleSet | null) {
-    for (const [rule, share] of rules === null ? [] : listHoldoutShares(rules)) this.#of({ rule, share });
+    for (const [rule, share] of rules === null ? [] : mapHoldoutShares(rules)) this.#of({ rule, share });
   }
 
   note(heldOut: readonly DrawnHoldout[], clientHash: bigint): void {

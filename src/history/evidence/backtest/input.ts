@@ -5,7 +5,7 @@ import type { Attributes } from '#decision/payer/attributes.ts';
 import { isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
 import { type Binding, OVERRIDE_GROUPS, type Override } from '#decision/payer/client-state.ts';
 import { type DatedReport, type OrderStage, OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
-import type { AskedVerdict, ScoreRequest } from '#decision/requests.ts';
+import type { ScoreRequest, VerdictRequestContent } from '#decision/requests.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import {
   type BatchCell,
@@ -14,11 +14,14 @@ import {
   toNumberOrNull,
 } from '#history/archive/query-engine.ts';
 import {
-  findSharingColumns,
-  type SharingColumn,
-  splitClients,
+  listClientBatchConditions,
+  parseSharingColumns,
+  type SharingCountColumn,
 } from '#history/evidence/source/shared-devices.ts';
-import { findValueColumns, type ValueColumn } from '#history/evidence/source/value-columns.ts';
+import {
+  parseValueCountColumns,
+  type ValueCountColumn,
+} from '#history/evidence/source/value-count-columns.ts';
 import { readRecordedOrderStage } from '#state/journal.ts';
 
 interface Happening {
@@ -30,7 +33,7 @@ interface Happening {
 }
 
 /** A recorded verdict request, with the rule set that decided it then and its verdict. */
-export interface VerdictInput extends AskedVerdict, Happening {
+export interface VerdictInput extends VerdictRequestContent, Happening {
   readonly kind: 'verdict';
   /** The currency of the request. It is the platform's if the request named none. */
   readonly currency: string;
@@ -71,7 +74,7 @@ export async function* readInputs(
   orderedAtOnceMax = ORDERED_AT_ONCE_MAX,
 ): AsyncGenerator<readonly ReplayInput[]> {
   const [{ n } = { n: 0 }] = await duck.rows(`SELECT count(*) AS n FROM inputs WHERE ${where}`);
-  for (const clients of splitClients(toNumberOrNull(n) ?? 0, orderedAtOnceMax))
+  for (const clients of listClientBatchConditions(toNumberOrNull(n) ?? 0, orderedAtOnceMax))
     for await (const batch of duck.batches(`SELECT * FROM inputs WHERE ${where} AND ${clients}`))
       yield readBatchInputs(batch);
 }
@@ -225,15 +228,15 @@ function readOverride(rows: Rows, row: number, at: number): Override | null {
 
 /** Reads a batch cell by cell. A column is read once, when the first row needs it. */
 class Rows {
-  readonly sharing: readonly SharingColumn[];
-  readonly values: readonly ValueColumn[];
+  readonly sharing: readonly SharingCountColumn[];
+  readonly values: readonly ValueCountColumn[];
   readonly #batch: DuckBatch;
   readonly #cells = new Map<string, readonly BatchCell[]>();
 
   constructor(batch: DuckBatch) {
     this.#batch = batch;
-    this.sharing = findSharingColumns(batch.columns);
-    this.values = findValueColumns(batch.columns);
+    this.sharing = parseSharingColumns(batch.columns);
+    this.values = parseValueCountColumns(batch.columns);
   }
 
   #cell(column: string, row: number): BatchCell {

@@ -4,19 +4,25 @@ import {
   quoteName,
   quoteSql,
   toNumberOrNull,
-  toNumbers,
+  toNumberRecord,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
-import { verdictIsSql } from '#history/evidence/comparison.ts';
+import { hasVerdictSql } from '#history/evidence/comparison.ts';
 import { NO_ORDERS } from '#history/evidence/presentation.ts';
 import { aggregateByOutcomeSql, ORDER_SUMS_SQL, readOrderSums } from '#history/evidence/source/order-sums.ts';
 import {
   type ClusterCount,
   type Estimate,
   estimateByBootstrap,
-  estimateClusteredShares,
+  estimateShareByCluster,
 } from '#history/statistics/intervals.ts';
-import type { OrderEffect, OrderSums, PartName, TimePart, TradeOff } from './backtest-report.ts';
+import type {
+  CandidateEffects,
+  HistoryPart,
+  HistoryPartOrders,
+  OrderEffect,
+  OrderSums,
+} from './backtest-report.ts';
 
 /**
  * Creates the table `answers`. It has a row for each request, with the answers of several sides: the base and the
@@ -24,13 +30,13 @@ import type { OrderEffect, OrderSums, PartName, TimePart, TradeOff } from './bac
  * can be joined to the table whatever its length.
  *
  * Its columns are `client_hash`, `order_key` (see order-status.ts), `at` (epoch ms), and for each side a column like
- * `answer_0` with a code of `AnswerCodes`. Side 0 is the base.
+ * `answer_0` with a code of `AnswerCodec`. Side 0 is the base.
  */
 export async function createAnswersTable(duck: QueryEngine, sides: number): Promise<DuckAppender> {
   const answers = Array.from({ length: sides }, (_, side) => `answer_${side} INTEGER`);
   const columns = ['client_hash UBIGINT', 'order_key UBIGINT', '"at" DOUBLE', ...answers];
   await duck.run(`CREATE OR REPLACE TABLE answers (${columns.join(', ')})`);
-  return duck.appender('answers');
+  return duck.openAppender('answers');
 }
 
 /**
@@ -40,8 +46,8 @@ export async function createAnswersTable(duck: QueryEngine, sides: number): Prom
  */
 export async function joinOutcomes(duck: QueryEngine, sides: number): Promise<void> {
   const ofSide = (side: number) => [
-    `bool_or(${verdictIsSql(`answer_${side}`, 'WAIT', 'BLOCK')}) AS delayed_${side}`,
-    `bool_or(${verdictIsSql(`answer_${side}`, 'GET_NEW', 'GET_SAME_STICKY')}) AS granted_${side}`,
+    `bool_or(${hasVerdictSql(`answer_${side}`, 'WAIT', 'BLOCK')}) AS delayed_${side}`,
+    `bool_or(${hasVerdictSql(`answer_${side}`, 'GET_NEW', 'GET_SAME_STICKY')}) AS granted_${side}`,
   ];
   const answered = Array.from({ length: sides }, (_, side) => ofSide(side)).flat();
   await duck.run(`CREATE OR REPLACE TABLE answered_orders AS
@@ -52,16 +58,16 @@ export async function joinOutcomes(duck: QueryEngine, sides: number): Promise<vo
 }
 
 /** Renders the SQL condition for the orders that a side grants and the base does not. */
-export function openedBySql(side: number): string {
+export function isOpenedBySql(side: number): string {
   return `granted_${side} AND NOT granted_0`;
 }
 
-export function closedBySql(side: number): string {
+export function isClosedBySql(side: number): string {
   return `granted_0 AND NOT granted_${side}`;
 }
 
 /** Sums orders and their money by outcome. */
-export async function sumOrders(duck: QueryEngine, which: string): Promise<OrderSums> {
+export async function sumAnsweredOrders(duck: QueryEngine, which: string): Promise<OrderSums> {
   return readOrderSums(
     await duck.rows(`SELECT currency, ${ORDER_SUMS_SQL} FROM (SELECT *, 1 AS orders FROM answered_orders WHERE ${which})
       GROUP BY currency`),
@@ -72,7 +78,7 @@ export async function sumOrders(duck: QueryEngine, which: string): Promise<Order
  * Finds the time, in epoch ms, by which half of all orders had been asked for. The value of a constant is chosen by
  * the orders before that time and checked with the orders after it.
  */
-export async function findHalfOfOrders(duck: QueryEngine): Promise<number> {
+export async function findMedianOrderTime(duck: QueryEngine): Promise<number> {
   const [row = {}] = await duck.rows(
     'SELECT epoch_ms(quantile_disc(first_at, 0.5))::DOUBLE AS split_at FROM orders',
   );
@@ -82,11 +88,15 @@ export async function findHalfOfOrders(duck: QueryEngine): Promise<number> {
 /**
  * Renders the SQL condition for the orders of one part. An order belongs to the part in which it was first asked for.
  */
-function partConditionSql(part: PartName, splitAt: number): string {
+function partConditionSql(part: HistoryPart, splitAt: number): string {
   return part === 'earlier' ? `first_at < ${splitAt}` : `first_at >= ${splitAt}`;
 }
 
-export async function readTimePart(duck: QueryEngine, part: PartName, splitAt: number): Promise<TimePart> {
+export async function readHistoryPartOrders(
+  duck: QueryEngine,
+  part: HistoryPart,
+  splitAt: number,
+): Promise<HistoryPartOrders> {
   const [row = {}] = await duck.rows(
     `SELECT min(first_at) AS first, max(first_at) AS last, ${aggregateByOutcomeSql('count(*)')}
      FROM answered_orders WHERE ${partConditionSql(part, splitAt)}`,
@@ -94,26 +104,26 @@ export async function readTimePart(duck: QueryEngine, part: PartName, splitAt: n
   return {
     from: toNumberOrNull(row['first']),
     to: toNumberOrNull(row['last']),
-    orders: toNumbers(row, NO_ORDERS),
+    orders: toNumberRecord(row, NO_ORDERS),
   };
 }
 
 const EFFECTS = {
-  unpaidClosed: ['UNPAID', closedBySql],
-  paidClosed: ['PAID', closedBySql],
+  unpaidClosed: ['UNPAID', isClosedBySql],
+  paidClosed: ['PAID', isClosedBySql],
   paidHeldBack: ['PAID', (side: number) => `granted_${side} AND delayed_${side} AND NOT delayed_0`],
-} as const satisfies Record<keyof TradeOff, readonly [string, (side: number) => string]>;
+} as const satisfies Record<keyof CandidateEffects, readonly [string, (side: number) => string]>;
 
 /**
  * Computes, for each side except the base, what the side does to the orders of a part and the base does not. The
  * intervals are computed from the sums of each client.
  */
-export async function computeTradeOffs(
+export async function computeCandidateEffects(
   duck: QueryEngine,
-  part: PartName,
+  part: HistoryPart,
   splitAt: number,
   sides: number,
-): Promise<readonly TradeOff[]> {
+): Promise<readonly CandidateEffects[]> {
   const sums = await readClientSums(duck, part, splitAt, sides);
   return Array.from({ length: sides - 1 }, (_, place) => ({
     unpaidClosed: computeEffect(sums, 'unpaidClosed', place + 1),
@@ -128,7 +138,7 @@ type ClientSums = Awaited<ReturnType<typeof readClientSums>>;
  * Reads sums for each client. Each column holds one value for each client: `NAME_SIDE` counts orders, and
  * `NAME_SIDE_INDEX` sums money in the currency with that index.
  */
-async function readClientSums(duck: QueryEngine, part: PartName, splitAt: number, sides: number) {
+async function readClientSums(duck: QueryEngine, part: HistoryPart, splitAt: number, sides: number) {
   const where = partConditionSql(part, splitAt);
   const known = await duck.rows('SELECT DISTINCT currency FROM answered_orders WHERE currency IS NOT NULL');
   const currencies = known.map((row) => toTextOrNull(row['currency']) ?? '').toSorted();
@@ -136,7 +146,7 @@ async function readClientSums(duck: QueryEngine, part: PartName, splitAt: number
   const [counted = {}] = await duck.rows(
     `SELECT count(DISTINCT client_hash) AS clients FROM answered_orders WHERE ${where}`,
   );
-  const { clients } = toNumbers(counted, { clients: 0 });
+  const { clients } = toNumberRecord(counted, { clients: 0 });
   const columns = new Map(sums.map(([name]) => [name, new Float64Array(clients)]));
   const select = sums.map(([name, sql]) => `coalesce(${sql}, 0)::DOUBLE AS ${quoteName(name)}`);
   const sql = `SELECT ${select.join(', ')} FROM answered_orders WHERE ${where} GROUP BY client_hash ORDER BY client_hash`;
@@ -172,7 +182,7 @@ function listClientSums(
 
 function computeEffect(
   { clients, currencies, columns }: ClientSums,
-  name: keyof TradeOff,
+  name: keyof CandidateEffects,
   side: number,
 ): OrderEffect {
   const column = (of: string) => columns.get(of) ?? new Float64Array(clients);
@@ -185,7 +195,7 @@ function computeEffect(
   });
   return {
     orders: orders.reduce((sum, value) => sum + value, 0),
-    share: estimateClusteredShares(iterateClusters(orders, all)),
+    share: estimateShareByCluster(iterateClusters(orders, all)),
     amount: Object.fromEntries(amount),
   };
 }
@@ -204,7 +214,7 @@ function sumDrawn(column: Float64Array, drawn: Uint32Array): number {
  * Returns, for each candidate's trade-off, whether no other trade-off beats it. One beats another if it is at least
  * as good in unpaid orders closed, paid orders closed and paid orders held back, and better in at least one of them.
  */
-export function findParetoFront(all: readonly TradeOff[]): readonly boolean[] {
+export function markParetoFront(all: readonly CandidateEffects[]): readonly boolean[] {
   const costs = all.map(({ unpaidClosed, paidClosed, paidHeldBack }) => [
     -unpaidClosed.orders,
     paidClosed.orders,

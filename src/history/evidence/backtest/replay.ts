@@ -1,13 +1,13 @@
 import { isAttempt } from '#decision/conclude-verdict.ts';
 import { type DecisionInput, decideWithoutRecord } from '#decision/decide.ts';
 import {
-  countClientWithMarks,
+  addClientMarks,
   type DeviceKind,
-  type FactReading,
   NOBODY_SEEN,
+  type NullableFactValue,
   type SharingCounts,
 } from '#decision/facts/fact.ts';
-import { type DrawnHoldout, type HoldoutDraw, listSkippedRules } from '#decision/holdout.ts';
+import { type DrawHoldouts, type DrawnHoldout, selectSkippedHoldouts } from '#decision/holdout.ts';
 import {
   endDueWait,
   type OutcomeChange,
@@ -15,20 +15,20 @@ import {
   setBinding,
   setOverride,
 } from '#decision/payer/changes.ts';
-import { type ClientKey, toPaddedHash } from '#decision/payer/client-key.ts';
+import { type ClientKey, toPaddedClientHash } from '#decision/payer/client-key.ts';
 import {
   type ClientGroup,
   type ClientState,
   chooseEventTime,
-  UNKNOWN_CLIENT,
+  UNKNOWN_CLIENT_STATE,
 } from '#decision/payer/client-state.ts';
-import { listKnownHints } from '#decision/payer/hints.ts';
+import { summarizeKnownHints } from '#decision/payer/hints.ts';
 import type { DatedReport, KnownOrder, OrderStage } from '#decision/payer/order.ts';
-import { findSightingMarks, type SightingMarks } from '#decision/payer/sighting-marks.ts';
+import { getSightingMarks, type SightingMarks } from '#decision/payer/sighting-marks.ts';
 import type { FactRef } from '#decision/rules/condition.ts';
 import { getPlatformSettings, type RuleSet, type Verdict } from '#decision/rules/rule-set.ts';
-import { applyScore } from '#decision/score-hints.ts';
-import { forgetOldest } from '#decision/simulation.ts';
+import { applyScoreWithoutAnswer } from '#decision/score-hints.ts';
+import { deleteOldest } from '#decision/simulation.ts';
 import type { ReplayInput, VerdictInput } from './input.ts';
 
 export type RulesOfRequest = (asked: Pick<VerdictInput, 'ruleVersion' | 'digest'>) => RuleSet;
@@ -47,7 +47,7 @@ export interface ReplayAnswer {
   /** The rules that matched and were skipped. */
   readonly heldOut: readonly DrawnHoldout[];
   /** A value for each of the rule set's facts, in the sequence of the facts. */
-  readonly values: readonly FactReading[];
+  readonly values: readonly NullableFactValue[];
   /**
    * Facts that the rules compare with constants, but whose values are pseudonyms under a secret that is not
    * available. If there are any, the answer is not known.
@@ -88,14 +88,14 @@ const ORDERS_MAX = 100;
 export class Replays {
   readonly #rules: readonly RulesOfRequest[];
   readonly #currencyThen: (asked: VerdictInput) => string;
-  readonly #holdoutDraw: HoldoutDraw;
+  readonly #holdoutDraw: DrawHoldouts;
   #payer: Payer | null = null;
 
   /**
    * `rulesThen` are the rule sets that decided when the inputs were recorded. A request in the currency of such a
    * rule set is replayed as one without a currency, so that each replay uses the currency of its own rule set.
    */
-  constructor(rules: readonly RulesOfRequest[], rulesThen: RulesOfRequest, holdoutDraw: HoldoutDraw) {
+  constructor(rules: readonly RulesOfRequest[], rulesThen: RulesOfRequest, holdoutDraw: DrawHoldouts) {
     this.#rules = rules;
     this.#holdoutDraw = holdoutDraw;
     this.#currencyThen = (asked) => getPlatformSettings(rulesThen(asked), asked.platform).currency;
@@ -129,7 +129,7 @@ export class Replays {
     };
     switch (input.kind) {
       case 'score':
-        return change((state) => applyScore(state, input.request, input.at));
+        return change((state) => applyScoreWithoutAnswer(state, input.request, input.at));
       case 'verdict':
         return this.#ask(payer, input);
       case 'outcome':
@@ -154,7 +154,7 @@ export class Replays {
     const judged: Judged[] = [];
     return this.#rules.map((rulesOf, place) => {
       const rules = rulesOf(asked);
-      const state = payer.states[place] ?? UNKNOWN_CLIENT;
+      const state = payer.states[place] ?? UNKNOWN_CLIENT_STATE;
       const known = judged.find((other) => other.rules === rules && other.state === state);
       const { answer, nextState } =
         known ?? this.#judge(judged, rules, { ...standing(rules, state), state }, asked);
@@ -171,14 +171,14 @@ export class Replays {
     const { verdict, rule, waitSeconds, ladderAfter } = concluded;
     const answer: ReplayAnswer = {
       values: assessment.values,
-      incomparable: assessment.incomparable,
+      incomparable: assessment.incomparableFacts,
       verdict,
       rule,
       clientGroup: assessment.clientGroup,
       isBot: assessment.isBot,
       level: verdict === 'WAIT' ? ladderAfter.level : 0,
       waitSeconds,
-      heldOut: listHeldOutRules(assessment.drawn, concluded.drawn),
+      heldOut: listHeldOutRules(assessment.drawnHoldouts, concluded.drawnHoldouts),
     };
     const made = { rules, state, answer, nextState };
     judged.push(made);
@@ -187,13 +187,13 @@ export class Replays {
 
   /** Prepares everything from which the replays decide, apart from their own states. */
   #standingOf({ key, states }: Payer, { sightings, at }: VerdictInput) {
-    const [state = UNKNOWN_CLIENT] = states;
-    const hints = listKnownHints(state.hints, chooseEventTime(state, at));
+    const [state = UNKNOWN_CLIENT_STATE] = states;
+    const hints = summarizeKnownHints(state.hints, chooseEventTime(state, at));
     const shown = { fingerprint: hints.fingerprints.length > 0, ip: hints.ips.length > 0 };
     const seen = (kind: DeviceKind, { sharing }: RuleSet, own: SightingMarks) => {
       const { windowsMs, marks, verdictWindowsMs } = sharing[kind];
       const counts = (windowMs: number) => {
-        const seen = countClientWithMarks(sightings[kind].get(windowMs) ?? SEEN_ALONE, own, marks);
+        const seen = addClientMarks(sightings[kind].get(windowMs) ?? SEEN_ALONE, own, marks);
         return verdictWindowsMs.includes(windowMs) ? seen : { ...seen, verdicts: 0 };
       };
       return new Map(shown[kind] ? windowsMs.map((windowMs) => [windowMs, counts(windowMs)]) : []);
@@ -201,8 +201,8 @@ export class Replays {
     return (rules: RuleSet, from: ClientState): Omit<DecisionInput, 'state'> => ({
       client: key,
       sightings: {
-        fingerprint: seen('fingerprint', rules, findSightingMarks(from, at)),
-        ip: seen('ip', rules, findSightingMarks(from, at)),
+        fingerprint: seen('fingerprint', rules, getSightingMarks(from, at)),
+        ip: seen('ip', rules, getSightingMarks(from, at)),
         ...(sightings.attributes === undefined ? {} : { attributes: sightings.attributes }),
       },
       holdoutDraw: this.#holdoutDraw,
@@ -216,7 +216,7 @@ export class Replays {
     for (const place of this.#rules.keys()) {
       const here = findReplayOrderStage(order, order.granted[place] === true, orderStage, report);
       if (here === null) continue;
-      const from = payer.states[place] ?? UNKNOWN_CLIENT;
+      const from = payer.states[place] ?? UNKNOWN_CLIENT_STATE;
       const known = order.known[place] ?? null;
       const isSame = (other: ReportedChange) =>
         other.from === from && other.known === known && other.orderStage === here;
@@ -231,8 +231,8 @@ export class Replays {
   #payerOf({ platform, clientIdKey, clientHash }: ReplayInput): Payer {
     const before = this.#payer;
     if (before?.key.clientIdKey === clientIdKey && before.key.platform === platform) return before;
-    const states = this.#rules.map(() => UNKNOWN_CLIENT);
-    const key = { platform, clientIdKey, hash: toPaddedHash(clientHash) };
+    const states = this.#rules.map(() => UNKNOWN_CLIENT_STATE);
+    const key = { platform, clientIdKey, hash: toPaddedClientHash(clientHash) };
     const payer = { key, states, orders: new Map() };
     this.#payer = payer;
     return payer;
@@ -243,7 +243,7 @@ export class Replays {
     if (known !== undefined) return known;
     const order: ReplayedOrder = { asked: false, grantedThen: false, granted: [], known: [] };
     orders.set(orderRef, order);
-    forgetOldest(orders, ORDERS_MAX);
+    deleteOldest(orders, ORDERS_MAX);
     return order;
   }
 }
@@ -279,7 +279,7 @@ function listHeldOutRules(
   one: readonly DrawnHoldout[],
   other: readonly DrawnHoldout[],
 ): readonly DrawnHoldout[] {
-  return one.length + other.length === 0 ? one : listSkippedRules([...one, ...other]);
+  return one.length + other.length === 0 ? one : selectSkippedHoldouts([...one, ...other]);
 }
 
 interface Judged {

@@ -4,7 +4,7 @@ import type { RuleProblem } from '#decision/rules/problem.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import {
   ConstantNotFound,
-  findWrittenConstant,
+  requireWrittenConstant,
   type WrittenConstant,
   writeConstantValues,
 } from '#decision/rules/text/constant.ts';
@@ -46,7 +46,7 @@ function parseVariation(files: RuleFiles, text: string): Variation {
   const at = text.indexOf('=');
   const [path, list] = [text.slice(0, at).trim(), text.slice(at + 1).trim()];
   if (at < 1 || list === '') throw new BadQuestion(`--vary is ${VARY_FORM}, unlike "${text}"`);
-  const constant = findWrittenConstant(files, path);
+  const constant = requireWrittenConstant(files, path);
   const values = parseValues(list, text);
   return { constant, values: [...new Set(values)] };
 }

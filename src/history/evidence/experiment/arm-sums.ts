@@ -2,7 +2,7 @@ import {
   type DuckRow,
   type QueryEngine,
   toNumberOrNull,
-  toNumbers,
+  toNumberRecord,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import { NO_ORDERS } from '#history/evidence/presentation.ts';
@@ -55,13 +55,13 @@ export class SumsByArm {
   }
 
   /** Returns the sum of one figure in an arm up to a look. Looks are numbered from 1. */
-  count(version: string, what: Counted, look = this.#looks): number {
+  getSum(version: string, what: Counted, look = this.#looks): number {
     return this.#at(version, what, look).sum;
   }
 
   /** Returns the totals of an arm as they were known at a look. */
-  arm(version: string, share: number, look: number): CountedArm {
-    const clients = this.count(version, 'clients', look);
+  getArm(version: string, share: number, look: number): CountedArm {
+    const clients = this.getSum(version, 'clients', look);
     const metrics = this.#grown
       .keys()
       .filter((name) => name.startsWith(`${version}/`))
@@ -75,10 +75,10 @@ export class SumsByArm {
       version,
       share,
       clients,
-      unknown: this.count(version, 'unknown', look),
-      capped: this.count(version, 'capped', look),
-      asked: this.count(version, 'asked', look),
-      waitsEnded: this.count(version, 'waitsEnded', look),
+      unknown: this.getSum(version, 'unknown', look),
+      capped: this.getSum(version, 'capped', look),
+      asked: this.getSum(version, 'asked', look),
+      waitsEnded: this.getSum(version, 'waitsEnded', look),
       unreported: look === this.#looks ? this.#unreportedOf(version) : null,
       totals: new Map(totals),
     };
@@ -89,14 +89,14 @@ export class SumsByArm {
    * mean is above 0 if the arm has more such orders than the others.
    */
   #unreportedOf(version: string): ValueSums {
-    const ofAll = (what: Counted) => this.#versions.reduce((sum, one) => sum + this.count(one, what), 0);
+    const ofAll = (what: Counted) => this.#versions.reduce((sum, one) => sum + this.getSum(one, what), 0);
     const share = ofAll('granted') === 0 ? 0 : ofAll('unknown') / ofAll('granted');
     const own = (what: Counted) => this.#at(version, what, this.#looks);
     const [unknown, granted] = [own('unknown'), own('granted')];
-    const both = this.count(version, 'unknownGranted');
+    const both = this.getSum(version, 'unknownGranted');
     const squares = unknown.squares - 2 * share * both + share ** 2 * granted.squares;
     return {
-      clients: this.count(version, 'clients'),
+      clients: this.getSum(version, 'clients'),
       seen: unknown.seen,
       sum: unknown.sum - share * granted.sum,
       // `size` is set so that `computeEffectiveClients` returns `seen`.
@@ -109,7 +109,7 @@ export class SumsByArm {
     const grown = this.#grown.get(`${version}/${what}`) ?? [];
     return grown
       .filter((row) => (toNumberOrNull(row['look']) ?? 0) <= look)
-      .map((row) => toNumbers(row, NO_VALUE_SUMS))
+      .map((row) => toNumberRecord(row, NO_VALUE_SUMS))
       .reduce(addSums, NO_VALUE_SUMS);
   }
 }
@@ -124,8 +124,8 @@ export async function readOrdersByLadderLevel(
     sum(lost) AS "lostAfterWait" FROM levels GROUP BY ALL`);
   const levels = rows.map((row) => ({
     version: toTextOrNull(row['arm']) ?? '',
-    ...toNumbers(row, { level: 0, ...NO_OTHERS }),
-    orders: toNumbers(row, NO_ORDERS),
+    ...toNumberRecord(row, { level: 0, ...NO_OTHERS }),
+    orders: toNumberRecord(row, NO_ORDERS),
   }));
   return levels
     .filter(({ version }) => versions.includes(version))

@@ -2,7 +2,12 @@ import { formatCount } from '#base/count-text.ts';
 import { DAY_MS } from '#base/duration.ts';
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
-import { computeResultTime, formatObjective, type Objective, ObjectiveSchema } from '#decision/objective.ts';
+import {
+  computeResultReadyTime,
+  formatObjective,
+  type Objective,
+  ObjectiveSchema,
+} from '#decision/objective.ts';
 import { formatTime } from '#decision/payer/instant.ts';
 import {
   type ColumnGroup,
@@ -12,8 +17,8 @@ import {
   formatCell,
   formatNumber,
   formatPercent,
+  listOrderCountCells,
   listSpanNotes,
-  listStatusCells,
   numberSchema,
   ORDER_STATUS_COLUMNS,
   orderCounts,
@@ -26,7 +31,7 @@ import {
   findUnratedMoney,
   listUnratedNotes,
   type UnratedMoney,
-  unratedMoney,
+  UnratedMoneySchema,
 } from '#history/evidence/unrated-money.ts';
 import {
   type ArmTotals,
@@ -53,7 +58,7 @@ const FIGURES = {
 const ArmSchema = s.shape(
   'The clients that were drawn into a version, whichever came to decide, each with its first days once nothing of them changes any more',
   {
-    version: s.word('The version'),
+    version: s.plainText('The version'),
     share: numberSchema('Of the clients, 0 to 1: the chance of the draw'),
     clients: s.count('Who count'),
     young: s.count('Who asked, and do not count yet: they are in no other figure'),
@@ -72,8 +77,8 @@ const ArmSchema = s.shape(
 );
 
 const DIFFERENCE = {
-  version: s.word('The version'),
-  metric: s.word(
+  version: s.plainText('The version'),
+  metric: s.plainText(
     'value, amount, reversedAmount, paid, unpaid, turnedAway, reversals, requisites, unpaidRequisites, waits, lostAfterWait, or like money.EUR.paid',
   ),
   value: numberSchema('The difference of the means over all clients'),
@@ -84,17 +89,17 @@ const DIFFERENCE = {
 /** The schema of the output of `rules experiment --json`, without notes and tables. The member names are stable. */
 export const ExperimentSchema = s.shape('What the versions on trial are worth', {
   kind: s.literal('experiment'),
-  version: s.nullable(s.word('The version that decides for all others; null without a trial')),
+  version: s.nullable(s.plainText('The version that decides for all others; null without a trial')),
   ...SPAN_MEMBERS,
   since: s.nullable(s.epochMs('Since when the shares of the trial are these; null without a trial')),
   objective: s.nullable(ObjectiveSchema),
-  unrated: unratedMoney,
+  unrated: UnratedMoneySchema,
   isFixed: s.yesNo('The objective is that of the rollout; another one recommends nothing'),
   earliest: s.nullable(s.epochMs('When the first client counts; null without a trial')),
   arms: s.list(ArmSchema, 'The active version first'),
   levels: s.list(
     s.shape('The orders of an arm that were first asked for on one level of the ladder', {
-      version: s.word('The version'),
+      version: s.plainText('The version'),
       level: s.count('Of the ladder, from 0'),
       ...FIGURES,
     }),
@@ -119,11 +124,11 @@ export const ExperimentSchema = s.shape('What the versions on trial are worth', 
   recommendation: RecommendationSchema,
 });
 
-export type Experiment = s.Shape<typeof ExperimentSchema>;
-export type ExperimentLevel = Experiment['levels'][number];
+export type ExperimentReport = s.ValueOf<typeof ExperimentSchema>;
+export type ExperimentLevel = ExperimentReport['levels'][number];
 
 /** The objective (how much a payer is worth) and the times by which clients are judged. */
-export interface ExperimentBasis {
+export interface ExperimentObjective {
   /**
    * The objective. Members that were not given are completed from the data. If the cap is null, amounts are not
    * capped.
@@ -134,7 +139,7 @@ export interface ExperimentBasis {
 }
 
 /** A stage of a trial: when it began, the version with which the others are compared, and how clients are judged. */
-interface ComparedStage extends ExperimentBasis {
+interface ComparedStage extends ExperimentObjective {
   readonly since: number;
   readonly active: string | null;
   readonly vetoes: readonly Veto[];
@@ -160,7 +165,7 @@ export function evaluateExperiment(
   stage: ComparedStage | null,
   looks: readonly Look[],
   levels: readonly ExperimentLevel[],
-): Experiment {
+): ExperimentReport {
   const compared = looks.map(({ at, arms }) => {
     const active = arms.find(({ version }) => version === stage?.active) ?? null;
     const candidates = arms.filter((arm) => arm !== active);
@@ -191,7 +196,7 @@ export function evaluateExperiment(
     objective,
     unrated: objective === null ? null : sumUnratedMoney(figures, objective),
     isFixed,
-    earliest: stage === null ? null : computeResultTime(stage.since, stage.objective),
+    earliest: stage === null ? null : computeResultReadyTime(stage.since, stage.objective),
     arms: figures,
     levels,
     differences,
@@ -203,7 +208,7 @@ export function evaluateExperiment(
   };
 }
 
-function toArmFigures(arm: CountedArm): Experiment['arms'][number] {
+function toArmFigures(arm: CountedArm): ExperimentReport['arms'][number] {
   const { version, share, clients, asked, waitsEnded } = arm;
   const sum = (metric: Parameters<typeof getMetricSums>[1]) => getMetricSums(arm, metric).sum;
   const currencies = [...arm.totals.keys()].flatMap(
@@ -235,10 +240,10 @@ function toArmFigures(arm: CountedArm): Experiment['arms'][number] {
 
 /** Sums the money of all arms for which the objective gives no rate. */
 function sumUnratedMoney(
-  arms: Experiment['arms'],
+  arms: ExperimentReport['arms'],
   objective: Objective & { readonly currency: string },
 ): UnratedMoney {
-  const sums: Record<string, Experiment['arms'][number]['money'][string]> = {};
+  const sums: Record<string, ExperimentReport['arms'][number]['money'][string]> = {};
   for (const [currency, { paid, reversed }] of arms.flatMap(({ money }) => Object.entries(money))) {
     const so = sums[currency] ?? { paid: 0, reversed: 0 };
     sums[currency] = {
@@ -250,7 +255,7 @@ function sumUnratedMoney(
 }
 
 /** Renders an experiment as notes and tables. */
-export function presentExperiment(found: Experiment): Presentation {
+export function presentExperiment(found: ExperimentReport): Presentation {
   const notes = listSpanNotes(found);
   if (found.since === null) return { notes: [...notes, NO_TRIAL], tables: [] };
   const tables = [armsTable(found), moneyTable(found), differencesTable(found), levelsTable(found)];
@@ -281,7 +286,13 @@ const NOBODY_LEFT =
 const TOO_FEW =
   'Nothing can be compared yet: each version needs 50 clients who count and have the figure that is compared.';
 
-function objectiveNotes({ objective, unrated, isFixed, earliest, arms }: Experiment): readonly string[] {
+function objectiveNotes({
+  objective,
+  unrated,
+  isFixed,
+  earliest,
+  arms,
+}: ExperimentReport): readonly string[] {
   if (objective === null || earliest === null) return [];
   const { windowDays, reversalDays, cap } = objective;
   const currency = objective.currency ?? NO_CURRENCY;
@@ -304,7 +315,7 @@ function formatDays(some: number): string {
   return formatCount(some, 'day');
 }
 
-function recommendationNote({ recommendation, version, differences }: Experiment): string {
+function recommendationNote({ recommendation, version, differences }: ExperimentReport): string {
   const { version: best, takeBack, errorBound } = recommendation;
   const bound = `If the versions were the same, at most ${formatPercent(errorBound)} of experiments would end with a recommendation, however often somebody looks.`;
   const back = takeBack.map((one) => `rules rollback ${one} --reason "worse by the experiment"`).join('; ');
@@ -317,7 +328,7 @@ function recommendationNote({ recommendation, version, differences }: Experiment
 }
 
 /** Says how much longer the trial will take at the present pace. */
-function waitingNote({ arms, differences, trend, earliest }: Experiment): readonly string[] {
+function waitingNote({ arms, differences, trend, earliest }: ExperimentReport): readonly string[] {
   const clients = arms.reduce((sum, arm) => sum + arm.clients, 0);
   // The pace is measured from the moment `earliest`, because no client could count before it.
   const days = ((trend.at(-1)?.at ?? 0) - (earliest ?? 0)) / DAY_MS;
@@ -338,7 +349,7 @@ function daysText(days: number): string {
   return days < 1.5 ? 'about a day' : `about ${formatNumber(Math.round(days))} days`;
 }
 
-function armsTable({ arms }: Experiment): EvidenceTable {
+function armsTable({ arms }: ExperimentReport): EvidenceTable {
   return {
     name: 'arms',
     title: 'Orders by arm',
@@ -367,10 +378,10 @@ function figureCells({
   waits,
   lostAfterWait,
 }: Omit<ExperimentLevel, 'version' | 'level'>) {
-  return [...listStatusCells(orders), requisites, waits, lostAfterWait];
+  return [...listOrderCountCells(orders), requisites, waits, lostAfterWait];
 }
 
-function moneyTable({ arms }: Experiment): EvidenceTable {
+function moneyTable({ arms }: ExperimentReport): EvidenceTable {
   return {
     name: 'money',
     title: 'Money by arm',
@@ -383,7 +394,7 @@ function moneyTable({ arms }: Experiment): EvidenceTable {
   };
 }
 
-function differencesTable({ differences, version: active }: Experiment): EvidenceTable {
+function differencesTable({ differences, version: active }: ExperimentReport): EvidenceTable {
   return {
     name: 'differences',
     title: `Differences to ${active ?? '-'} for each 1,000 clients, with 95 % intervals that hold at all times together`,
@@ -408,7 +419,7 @@ const METRIC_NAMES: ReadonlyMap<string, string> = new Map([
   ['lostAfterWait', 'lost after a wait'],
 ]);
 
-function levelsTable({ levels }: Experiment): EvidenceTable {
+function levelsTable({ levels }: ExperimentReport): EvidenceTable {
   return {
     name: 'levels',
     title: 'Orders by arm and level of the ladder when they were first asked for',

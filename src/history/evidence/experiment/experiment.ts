@@ -2,37 +2,37 @@ import { DAY_MS } from '#base/duration.ts';
 import { type Objective, parseObjective } from '#decision/objective.ts';
 import { formatTime } from '#decision/payer/instant.ts';
 import {
-  askedStatusSql,
   GRANTED_SQL,
   isReversedSql,
   ORDER_KEY_SQL,
-  REPORT_SQL,
+  orderStatusSql,
+  REPORTED_RESULT_SQL,
   SETTLED_AMOUNT_SQL,
   SETTLED_CURRENCY_SQL,
-  WAIT_WORTH_MS,
+  WAIT_EFFECT_MS,
 } from '#history/archive/order-status.ts';
 import {
   type BindValue,
   type QueryEngine,
   toNumberOrNull,
-  toNumbers,
+  toNumberRecord,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
-import { valueSql, worthSql } from '#history/evidence/objective-sql.ts';
+import { clientValueSql, toMainCurrencySql } from '#history/evidence/objective-sql.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
 import { findMainCurrency, NO_CURRENCY } from '#history/evidence/source/currency.ts';
 import { createDevicesTable } from '#history/evidence/source/device-clusters.ts';
 import {
-  betweenSql,
   createDecisionsView,
   type Evidence,
+  listSpanConditions,
   rowsAsOfSql,
 } from '#history/evidence/source/evidence.ts';
-import { findLastingDays } from '#history/evidence/source/reversals.ts';
-import { createTableView, splitClients } from '#history/evidence/source/shared-devices.ts';
+import { readLastingAgeDays } from '#history/evidence/source/reversals.ts';
+import { createInputTableView, listClientBatchConditions } from '#history/evidence/source/shared-devices.ts';
 import { isSampleRatioOff } from '#history/statistics/sample-ratio.ts';
 import { createSumsTables, insertSums, readOrdersByLadderLevel, SumsByArm } from './arm-sums.ts';
-import { type Experiment, type ExperimentBasis, evaluateExperiment } from './experiment-report.ts';
+import { type ExperimentObjective, type ExperimentReport, evaluateExperiment } from './experiment-report.ts';
 import type { Veto } from './recommendation.ts';
 
 /** A stage of a trial: the time in which its shares stay the same. */
@@ -75,7 +75,7 @@ export async function runExperiment(
   versions: readonly string[],
   onProgress: (done: number, of: number) => void = () => {},
   otherwise: Objective | null = null,
-): Promise<Experiment> {
+): Promise<ExperimentReport> {
   const { duck, span } = evidence;
   const since = await findNewestStart(duck, versions);
   if (since === null) return evaluateExperiment(span, null, [], []);
@@ -88,14 +88,14 @@ export async function runExperiment(
   const looks = planLooks(stage.since, knownUntil);
   await createSumsTables(duck);
   const [{ n } = {}] = await duck.rows('SELECT count(*) AS n FROM decisions_of_trial');
-  const batches = splitClients(toNumberOrNull(n) ?? 0, BATCH_DECISIONS_MAX);
+  const batches = listClientBatchConditions(toNumberOrNull(n) ?? 0, BATCH_DECISIONS_MAX);
   for (const [batch, clients] of batches.entries()) {
     onProgress(batch, batches.length);
     await addBatch(evidence, { stage, clients, judged, looks, knownUntil });
   }
   const sums = await SumsByArm.of(duck, looks.at.length);
   const armsAt = (look: number) =>
-    names.map((name) => sums.arm(name, (stage.shares.get(name) ?? 0) / 100, look));
+    names.map((name) => sums.getArm(name, (stage.shares.get(name) ?? 0) / 100, look));
   const seen = looks.at.map((at, place) => ({ at, arms: armsAt(place + 1) }));
   const vetoes = [
     ...findSampleRatioVeto(stage, sums, looks.at.length),
@@ -120,7 +120,7 @@ async function makeStageViews({ duck, ask }: Evidence, since: number): Promise<v
   await createDecisionsView(duck, rows(since, null), 'decisions_of_trial');
   const reported = rowsAsOfSql(ask.place, 'outcomes', { ...ask, from: null, to: null });
   await duck.run(`CREATE OR REPLACE VIEW outcomes_of_trial AS FROM ${reported}`);
-  await createTableView(duck, 'waits_ended', { ...ask, from: since, to: null });
+  await createInputTableView(duck, 'waits_ended', { ...ask, from: since, to: null });
 }
 
 /**
@@ -174,7 +174,7 @@ async function completeObjective(
   evidence: Evidence,
   stage: Stage,
   otherwise: Objective | null,
-): Promise<ExperimentBasis> {
+): Promise<ExperimentObjective> {
   const given = parseObjective(stage.objective);
   const objective = otherwise ?? given;
   if (objective === null)
@@ -187,7 +187,10 @@ async function completeObjective(
     (await findMainCurrency(duck, 'decisions_before')) ??
     (await findMainCurrency(duck, 'decisions_of_trial'));
   const lasting = async () =>
-    Math.max(await findLastingDays(evidence, stage.since), await findLastingDays(evidence, ask.asOf ?? null));
+    Math.max(
+      await readLastingAgeDays(evidence, stage.since),
+      await readLastingAgeDays(evidence, ask.asOf ?? null),
+    );
   const reversalDays = objective.reversalDays ?? (await lasting());
   const main = currency ?? NO_CURRENCY;
   const cap = objective.cap ?? (await findCap(duck, objective, main, stage.since));
@@ -215,7 +218,7 @@ async function findCap(
     ), paid AS (
       SELECT ${ORDER_KEY_SQL} AS order_key FROM outcomes_of_trial WHERE outcome = 'PAID' AND reported_at < make_timestamp_ms(${since})
     ), totals AS (
-      SELECT client_hash, sum(${worthSql(objective, main, 'amount', 'currency')}) AS total
+      SELECT client_hash, sum(${toMainCurrencySql(objective, main, 'amount', 'currency')}) AS total
       FROM asked SEMI JOIN paid USING (order_key) GROUP BY client_hash
     )
     SELECT count(*)::DOUBLE AS clients, quantile_cont(total, 0.999) AS cap FROM totals`);
@@ -242,7 +245,7 @@ interface Batch {
   readonly stage: Stage;
   /** The SQL condition that selects the clients of the batch. */
   readonly clients: string;
-  readonly judged: ExperimentBasis;
+  readonly judged: ExperimentObjective;
   readonly looks: Looks;
   readonly knownUntil: number;
 }
@@ -253,7 +256,7 @@ async function addBatch(
 ): Promise<void> {
   const { objective } = judged;
   const [windowMs, waitedMs] = [objective.windowDays * DAY_MS, objective.reversalDays * DAY_MS];
-  const entersBy = betweenSql('first_at', null, ask.to).join(' AND ');
+  const entersBy = listSpanConditions('first_at', null, ask.to).join(' AND ');
   const cap = (worth: string, times = '') =>
     objective.cap === null ? worth : `least(${worth}, ${objective.cap}${times})`;
   await duck.run(`CREATE OR REPLACE TEMP TABLE drawn AS
@@ -271,29 +274,29 @@ async function addBatch(
     WITH asked AS (
       SELECT order_key, any_value(client_hash) AS client_hash, any_value(matures_ms) AS matures_ms, arg_min(level, seq) AS level,
         arg_max(currency, seq) AS currency, arg_max(amount, seq) AS amount, count(*) FILTER (granted) AS requisites,
-        count(*) FILTER (waited) AS waits, min(decided_at) FILTER (waited AND epoch_ms(decided_at) + ${WAIT_WORTH_MS} <= matures_ms) AS waited_at
+        count(*) FILTER (waited) AS waits, min(decided_at) FILTER (waited AND epoch_ms(decided_at) + ${WAIT_EFFECT_MS} <= matures_ms) AS waited_at
       FROM drawn WHERE epoch_ms(decided_at) < epoch_ms(first_at) + ${windowMs} GROUP BY order_key
     ), reports AS (
       SELECT *, ${ORDER_KEY_SQL} AS order_key FROM outcomes_of_trial WHERE ${clients}
     ), told AS (
-      SELECT order_key, ${REPORT_SQL} AS report, ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency
+      SELECT order_key, ${REPORTED_RESULT_SQL} AS report, ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency
       FROM reports JOIN (SELECT DISTINCT order_key, matures_ms FROM drawn) USING (order_key)
       WHERE epoch_ms(reported_at) <= matures_ms GROUP BY order_key
     ), soon AS (
       SELECT waits.order_key, min(grants.decided_at) AS granted_soon_at
       FROM drawn waits JOIN drawn grants ON grants.client_hash = waits.client_hash AND grants.seq > waits.seq
-        AND grants.decided_at <= waits.decided_at + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS
+        AND grants.decided_at <= waits.decided_at + INTERVAL ${WAIT_EFFECT_MS} MILLISECONDS
       WHERE waits.waited AND grants.granted GROUP BY waits.order_key
     )
     SELECT asked.* REPLACE (coalesce(settled_amount, amount) AS amount, coalesce(settled_currency, currency) AS currency), status, ${isReversedSql('report')} AS reversed, granted_soon_at IS NULL AND waited_at IS NOT NULL AND status <> 'PAID' AS lost
     FROM asked LEFT JOIN told USING (order_key) LEFT JOIN soon USING (order_key),
-      LATERAL (SELECT ${askedStatusSql('report', 'requisites > 0')} AS status)`);
+      LATERAL (SELECT ${orderStatusSql('report', 'requisites > 0')} AS status)`);
   await duck.run(
     `CREATE OR REPLACE TEMP TABLE matured AS SELECT * FROM entered WHERE matures_ms <= ${knownUntil}`,
   );
   await duck.run(`CREATE OR REPLACE TEMP TABLE valued AS
     WITH priced AS (
-      SELECT *, ${worthSql(objective, objective.currency, 'amount', 'currency')} AS worth FROM bought
+      SELECT *, ${toMainCurrencySql(objective, objective.currency, 'amount', 'currency')} AS worth FROM bought
     ), tallied AS (
       SELECT arm, look, client_hash, ${cap(paidWorth)} AS amount, ${paidWorth} - ${cap(paidWorth)} AS capped, ${cap(`coalesce(sum(worth) FILTER (reversed), 0)`)} AS "reversedAmount",
         ${countWhereSql("status = 'PAID'")} AS paid, ${countWhereSql("status = 'UNPAID'")} AS unpaid, ${countWhereSql("status = 'TURNED_AWAY'")} AS "turnedAway",
@@ -303,10 +306,10 @@ async function addBatch(
         ${countWhereSql('requisites > 0')} AS granted
       FROM matured LEFT JOIN priced USING (client_hash) GROUP BY arm, look, client_hash
     )
-    SELECT *, ${valueSql(objective, { lasting: 'amount', reversals: 'reversals', requisites: '"unpaidRequisites"' })} AS value,
+    SELECT *, ${clientValueSql(objective, { lasting: 'amount', reversals: 'reversals', requisites: '"unpaidRequisites"' })} AS value,
       1::DOUBLE AS clients, unknown * granted AS "unknownGranted" FROM tallied`);
   const money = (what: string) =>
-    cap(what, ` / (${worthSql(objective, objective.currency, '1', 'currency')})`);
+    cap(what, ` / (${toMainCurrencySql(objective, objective.currency, '1', 'currency')})`);
   await insertSums(
     duck,
     `SELECT arm, look, metric, x FROM (UNPIVOT valued ON COLUMNS(* EXCLUDE (arm, look, client_hash)) INTO NAME metric VALUE x)
@@ -336,12 +339,12 @@ function countWhereSql(where: string): string {
  */
 function findSampleRatioVeto({ shares }: Stage, sums: SumsByArm, looks: number): readonly Veto[] {
   const at = (look: number) =>
-    [...shares].map(([version, share]) => ({ clients: sums.count(version, 'asked', look), share }));
+    [...shares].map(([version, share]) => ({ clients: sums.getSum(version, 'asked', look), share }));
   const isOff = Array.from({ length: looks }, (_, look) => at(look + 1)).some(
     (arms) => arms.length > 1 && isSampleRatioOff(arms, SAMPLE_RATIO_ALPHA),
   );
   const seen = [...shares].map(
-    ([version, share]) => `${version} ${sums.count(version, 'asked')} clients by ${share} %`,
+    ([version, share]) => `${version} ${sums.getSum(version, 'asked')} clients by ${share} %`,
   );
   return isOff ? [{ veto: 'sampleRatio', version: null, why: seen.join(', ') }] : [];
 }
@@ -358,7 +361,7 @@ async function findDevicesVeto(evidence: Evidence, { since }: Stage): Promise<re
       FROM drawn_clients LEFT JOIN devices USING (client_hash)
     )
     SELECT count(*)::DOUBLE AS clients, count(*) FILTER (device IS NOT NULL AND one <> other)::DOUBLE AS shared FROM on_devices`);
-  const { clients, shared } = toNumbers(row, { clients: 0, shared: 0 });
+  const { clients, shared } = toNumberRecord(row, { clients: 0, shared: 0 });
   if (shared <= SHARED_DEVICES_MAX * clients) return [];
   return [
     {

@@ -1,4 +1,4 @@
-import { describedChoice, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { describedChoice, list, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import { numberSchema } from '#history/evidence/presentation.ts';
 import {
   computeMean,
@@ -91,21 +91,25 @@ type VetoName = keyof typeof VETOES;
 
 export const VetoSchema = shape('What speaks against a recommendation', {
   veto: describedChoice(VETOES, 'Its name'),
-  version: nullable(word('Not to become active, whatever its value; null: nothing is recommended at all')),
-  why: word('The figures'),
+  version: nullable(
+    plainText('Not to become active, whatever its value; null: nothing is recommended at all'),
+  ),
+  why: plainText('The figures'),
 });
 
-export type Veto = Shape<typeof VetoSchema>;
+export type Veto = ValueOf<typeof VetoSchema>;
 
 export const RecommendationSchema = shape('What the figures say', {
-  version: nullable(word('To make active, or to keep: then all others are to be taken back; null: go on')),
-  takeBack: list(word('A version'), 'Worse than the active version'),
+  version: nullable(
+    plainText('To make active, or to keep: then all others are to be taken back; null: go on'),
+  ),
+  takeBack: list(plainText('A version'), 'Worse than the active version'),
   errorBound: numberSchema(
     'In at most this share of experiments on versions that are the same something is recommended',
   ),
 });
 
-type Recommendation = Shape<typeof RecommendationSchema>;
+type Recommendation = ValueOf<typeof RecommendationSchema>;
 
 /** Computes every difference that can be estimated. */
 export function computeDifferences(
@@ -189,7 +193,7 @@ function meanText(base: ValueSums, other: ValueSums): string {
  * The vetoes which say that arms cannot be compared. If there is one of them, nothing is recommended in either
  * direction.
  */
-export const INCOMPARABLE_ARMS: ReadonlySet<VetoName> = new Set([
+export const VETOES_ON_COMPARISON: ReadonlySet<VetoName> = new Set([
   'sampleRatio',
   'sharedDevices',
   'outcomesStopped',
@@ -207,12 +211,15 @@ export function recommendVersion(
   vetoes: readonly Veto[] = [],
 ): Recommendation {
   const none = { version: null, takeBack: [], errorBound: RECOMMENDATION_ERROR_MAX };
-  if (active === null || vetoes.some(({ veto, version }) => version === null && INCOMPARABLE_ARMS.has(veto)))
+  if (
+    active === null ||
+    vetoes.some(({ veto, version }) => version === null && VETOES_ON_COMPARISON.has(veto))
+  )
     return none;
   const alpha = RECOMMENDATION_ERROR_MAX / Math.max(1, candidates.length);
   const judged = candidates
     .filter(
-      ({ version }) => !vetoes.some((one) => one.version === version && INCOMPARABLE_ARMS.has(one.veto)),
+      ({ version }) => !vetoes.some((one) => one.version === version && VETOES_ON_COMPARISON.has(one.veto)),
     )
     .map((candidate) => ({
       candidate,

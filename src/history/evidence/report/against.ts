@@ -1,24 +1,27 @@
-import { count, list, type Shape, shape, word } from '#base/shapes.ts';
+import { count, list, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import { NOBODY_HELD_OUT } from '#decision/holdout.ts';
 import { listLackingLabels, prepareRedecision } from '#decision/redecision.ts';
-import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
+import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
 import { getPlatformSettings, type RuleSet } from '#decision/rules/rule-set.ts';
 import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
-import { AnswerCodes, COMPARISON_MEMBERS, compareAnswers } from '#history/evidence/comparison.ts';
+import { AnswerCodec, COMPARISON_MEMBERS, compareAnswers } from '#history/evidence/comparison.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
-import { serializeDecidingPart } from './arm-net.ts';
 import { readFactCells } from './fact-cells.ts';
+import { serializeDecidingPart } from './trial-rule-effect.ts';
 
 export const AgainstSchema = shape('What changes from another version to this one, on the recorded facts', {
-  version: word('The other version'),
-  digest: word('sha256 over its files'),
+  version: plainText('The other version'),
+  digest: plainText('sha256 over its files'),
   ...COMPARISON_MEMBERS,
   undecidable: count('Decisions whose records lack a fact that one of the two asks'),
-  missing: list(word('Its label'), 'These facts'),
-  unseen: list(word('A setting'), 'Settings in which the two differ, and which recorded facts cannot show'),
+  missing: list(plainText('Its label'), 'These facts'),
+  unseen: list(
+    plainText('A setting'),
+    'Settings in which the two differ, and which recorded facts cannot show',
+  ),
 });
 
-type Against = Shape<typeof AgainstSchema>;
+type Against = ValueOf<typeof AgainstSchema>;
 
 /**
  * Compares how two rule sets judge the same recorded facts, as if no client were held out. Decisions whose facts no
@@ -26,9 +29,9 @@ type Against = Shape<typeof AgainstSchema>;
  */
 export async function compareRuleSets(evidence: Evidence, of: RuleSet, against: RuleSet): Promise<Against> {
   const { duck, span, attributeHmacs } = evidence;
-  const [rules, base] = [rehashConstants(of, attributeHmacs), rehashConstants(against, attributeHmacs)];
+  const [rules, base] = [rehashRuleSet(of, attributeHmacs), rehashRuleSet(against, attributeHmacs)];
   const { sql, cells } = await readFactCells(duck, base, rules);
-  const answers = new AnswerCodes();
+  const answers = new AnswerCodec();
   const missing = new Set<string>();
   const sides = [base, rules].map(prepareRedecision);
   const answered = cells.flatMap(({ cell, recorded }) => {

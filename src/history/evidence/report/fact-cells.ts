@@ -1,6 +1,6 @@
 import { OTHERWISE } from '#decision/decision.ts';
-import type { FactReading } from '#decision/facts/fact.ts';
-import { type IsHeldOut, listHoldoutFacts, listHoldouts, listSkippedRules } from '#decision/holdout.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
+import { type IsHeldOut, listHoldoutFacts, listHoldouts, selectSkippedHoldouts } from '#decision/holdout.ts';
 import { SECRET_ID_CHARACTERS } from '#decision/payer/attribute-secrets.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import {
@@ -20,8 +20,8 @@ import {
 } from '#decision/rules/condition.ts';
 import { hashConstants } from '#decision/rules/evaluate/hashed-constants.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
-import { listDecidingConditions, type Matchable, type RuleSet } from '#decision/rules/rule-set.ts';
-import { getColumnType, getFactColumn, parseFactColumn } from '#history/archive/fact-columns.ts';
+import { listDecidingConditions, type MatchableRule, type RuleSet } from '#decision/rules/rule-set.ts';
+import { getColumnOfFactRef, getTypeOfFactColumn, parseFactColumn } from '#history/archive/fact-columns.ts';
 import {
   type DuckRow,
   type QueryEngine,
@@ -30,8 +30,8 @@ import {
   toNumberOrNull,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
-import { notKnownSql } from '#history/archive/record-columns.ts';
-import { listColumns } from '#history/evidence/source/evidence.ts';
+import { isFactNotKnownSql } from '#history/archive/record-columns.ts';
+import { readColumnNames } from '#history/evidence/source/evidence.ts';
 
 /**
  * A cell of facts: decisions among which no rule can see a difference. The recorded facts of one of these decisions
@@ -60,7 +60,7 @@ interface FactCells {
  * platform and time, the rules that the client was held out of, and whether a rule may hold the client out.
  */
 export async function readFactCells(duck: QueryEngine, ...ruleSets: readonly RuleSet[]): Promise<FactCells> {
-  const columns = new RecordedColumns(await listColumns(duck, 'decisions'));
+  const columns = new RecordedColumns(await readColumnNames(duck, 'decisions'));
   const conditions = ruleSets.flatMap((rules) =>
     listDecidingConditions(rules).map((condition) => hashConstants(condition, rules.attributeHmacs)),
   );
@@ -70,13 +70,15 @@ export async function readFactCells(duck: QueryEngine, ...ruleSets: readonly Rul
   const heldOutBy = ruleSets.flatMap(listHoldoutFacts).filter((ref) => columns.hasFact(ref));
   const refs = [
     ...new Map(
-      [...compared.flatMap(listComparedFacts), ...heldOutBy].map((ref) => [getFactColumn(ref), ref]),
+      [...compared.flatMap(listComparedFacts), ...heldOutBy].map((ref) => [getColumnOfFactRef(ref), ref]),
     ).values(),
   ];
   // Values of facts that are compared with each other must come from the same decision.
   const paired = new Set([
-    ...compared.flatMap((one) => (isFactRef(one.value) ? listComparedFacts(one).map(getFactColumn) : [])),
-    ...heldOutBy.map(getFactColumn),
+    ...compared.flatMap((one) =>
+      isFactRef(one.value) ? listComparedFacts(one).map(getColumnOfFactRef) : [],
+    ),
+    ...heldOutBy.map(getColumnOfFactRef),
   ]);
   const circumstances = await makeCircumstances(duck, ruleSets);
   const circumstance = circumstances.length === 0 ? '0' : CIRCUMSTANCE_SQL;
@@ -86,11 +88,11 @@ export async function readFactCells(duck: QueryEngine, ...ruleSets: readonly Rul
   ]);
   const sql = `hash(${['0', HELD_OUT_SQL, circumstance, ...tests].join(', ')})`;
   const values = refs.flatMap((ref) => {
-    const [name, sql] = [getFactColumn(ref), columns.sql(ref)];
+    const [name, sql] = [getColumnOfFactRef(ref), columns.sql(ref)];
     const value = paired.has(name) ? PAIRED_VALUE(sql) : `any_value(${sql})`;
     return [
       `, ${value} AS ${quoteName(name)}`,
-      `, any_value(${notKnownSql(ref.label)}) AS ${quoteName(notKnownName(name))}`,
+      `, any_value(${isFactNotKnownSql(ref.label)}) AS ${quoteName(notKnownName(name))}`,
     ];
   });
   const rows = await duck.rows(`SELECT ${sql} AS cell, any_value(${HELD_OUT_SQL}) AS held_out,
@@ -106,7 +108,7 @@ export async function readFactCells(duck: QueryEngine, ...ruleSets: readonly Rul
           facts: Object.fromEntries(
             refs.flatMap((ref) => {
               const { label } = ref;
-              const value = readRecordedFact(row, getFactColumn(ref));
+              const value = readRecordedFact(row, getColumnOfFactRef(ref));
               return value === undefined ? [] : [[label, value]];
             }),
           ),
@@ -137,8 +139,8 @@ class RecordedColumns {
    * other types.
    */
   sql(ref: FactRef): string {
-    const column = getFactColumn(ref);
-    return this.#columns.has(column) ? quoteName(column) : `NULL::${getColumnType(column)}`;
+    const column = getColumnOfFactRef(ref);
+    return this.#columns.has(column) ? quoteName(column) : `NULL::${getTypeOfFactColumn(column)}`;
   }
 }
 
@@ -184,7 +186,7 @@ async function makeCircumstances(
   if (asked.every(({ comparisons }) => comparisons.length === 0)) return [];
   const numbers = new Map<string, number>();
   const found: Circumstances[] = [];
-  const appender = await duck.appender('circumstances');
+  const appender = await duck.openAppender('circumstances');
   const rows = await duck.rows(
     `SELECT DISTINCT platform, epoch_ms(decided_at) // ${CLOCK_STEP_MS} AS step FROM decisions ORDER BY ALL`,
   );
@@ -207,7 +209,7 @@ async function makeCircumstances(
 }
 
 /** Reads the recorded value of a fact. Returns null if it was not known, and undefined if it was not asked for. */
-function readRecordedFact(row: DuckRow, column: string): FactReading | undefined {
+function readRecordedFact(row: DuckRow, column: string): NullableFactValue | undefined {
   const found = row[column];
   const value = typeof found === 'bigint' ? Number(found) : found;
   if (typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean') return value;
@@ -222,7 +224,7 @@ function notKnownName(column: string): string {
 /** Lists SQL expressions that together distinguish all values that the comparison distinguishes. */
 function listTests(comparison: Comparison, columns: RecordedColumns): readonly string[] {
   const known = listComparedFacts(comparison).filter(({ fact }) => fact.absence !== undefined);
-  return [...known.map(({ label }) => notKnownSql(label)), ...listValueTests(comparison, columns)];
+  return [...known.map(({ label }) => isFactNotKnownSql(label)), ...listValueTests(comparison, columns)];
 }
 
 /**
@@ -303,12 +305,12 @@ interface NamedRule {
   /** The file and name, like `groups/blocked-by-unpaid-chain`. */
   readonly path: string;
   /** The rule. Null for `otherwise`. */
-  readonly rule: Matchable<unknown> | null;
+  readonly rule: MatchableRule<unknown> | null;
 }
 
 /** Lists all rules of a rule set in the sequence of its files. */
 export function listNamedRules({ groups, signals, verdicts }: RuleSet): readonly NamedRule[] {
-  const named = (file: NamedRule['file'], rules: readonly (Matchable<unknown> | null)[]) =>
+  const named = (file: NamedRule['file'], rules: readonly (MatchableRule<unknown> | null)[]) =>
     rules.map((rule) => {
       const name = rule?.name ?? OTHERWISE;
       return { file, name, path: `${file.replace('.yaml', '')}/${name}`, rule };
@@ -346,13 +348,13 @@ export function createJudge(rules: RuleSet): (cell: FactCell) => JudgedCell {
   const named = listNamedRules(rules);
   const redecide = prepareRedecision(rules);
   const without = named.map(({ rule }) =>
-    rule === null ? null : prepareRedecision(removeRule(rules, rule)),
+    rule === null ? null : prepareRedecision(excludeRule(rules, rule)),
   );
   return ({ recorded, isHeldOut }) => {
     const again = redecide(recorded, isHeldOut);
     if (again.kind !== 'decided') return { lacking: listLackingLabels(again) };
     const { values, isBot } = again.assessment;
-    const skipped = new Set(listSkippedRules(again.drawn).map(({ rule }) => rule));
+    const skipped = new Set(selectSkippedHoldouts(again.drawnHoldouts).map(({ rule }) => rule));
     const isExempt = rules.signals.exempt?.matches(values) === true;
     const holds = named.map(
       ({ file, rule }) => rule?.matches(values) === true && !(isExempt && file === 'bot-signals.yaml'),
@@ -388,9 +390,9 @@ function answerText({ assessment, concluded }: Redecided): string {
 }
 
 /** Returns the rule set without one of its rules. */
-export function removeRule(
+export function excludeRule(
   { groups, signals, verdicts, ...rules }: RuleSet,
-  gone: Matchable<unknown>,
+  gone: MatchableRule<unknown>,
 ): RuleSet {
   const others = <One>(all: readonly One[]) => all.filter((one) => one !== gone);
   return {

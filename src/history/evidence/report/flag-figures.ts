@@ -1,4 +1,4 @@
-import { count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { count, list, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
 import {
@@ -6,14 +6,14 @@ import {
   type QueryEngine,
   quoteSql,
   toNumberList,
-  toNumbers,
+  toNumberRecord,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import {
   createColumns,
   type EvidenceTable,
   intervalSchema,
-  listStatusCells,
+  listOrderCountCells,
   NO_ORDERS,
   numberSchema,
   ORDER_STATUS_COLUMNS,
@@ -22,7 +22,7 @@ import {
 import { createDevicesTable, listDeviceRules } from '#history/evidence/source/device-clusters.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
 import { aggregateByOutcomeSql, clusterSql } from '#history/evidence/source/order-sums.ts';
-import { estimateClusteredShares } from '#history/statistics/intervals.ts';
+import { estimateShareByCluster } from '#history/statistics/intervals.ts';
 
 const MARKED = {
   orders: orderCounts,
@@ -31,7 +31,7 @@ const MARKED = {
 } as const;
 
 const FlagSchema = shape('What came of the orders that a flag marked', {
-  flag: word('Its name'),
+  flag: plainText('Its name'),
   decisions: count('Decisions beside which it was recorded, whichever version made them'),
   ...MARKED,
   unpaidShare: intervalSchema(
@@ -42,7 +42,7 @@ const FlagSchema = shape('What came of the orders that a flag marked', {
   ),
 });
 
-export const flagFigures = list(
+export const FlagFiguresSchema = list(
   FlagSchema,
   'Of each flag that was recorded or that the rule set has, most orders first',
 );
@@ -52,11 +52,11 @@ const UnflaggedSchema = shape('Orders that no flag marked; null where no flag wa
   unpaidShare: intervalSchema('Of those with a known outcome, by client; null without one'),
 });
 
-export const unflaggedFigures = nullable(UnflaggedSchema);
+export const UnflaggedFiguresSchema = nullable(UnflaggedSchema);
 
 interface FlagReport {
-  readonly flags: readonly Shape<typeof FlagSchema>[];
-  readonly unflagged: Shape<typeof UnflaggedSchema> | null;
+  readonly flags: readonly ValueOf<typeof FlagSchema>[];
+  readonly unflagged: ValueOf<typeof UnflaggedSchema> | null;
 }
 
 /**
@@ -70,7 +70,7 @@ export async function reportFlags(evidence: Evidence, rules: RuleSet): Promise<F
     'SELECT flag, count(*)::DOUBLE AS decisions FROM (SELECT unnest(flags) AS flag FROM decisions) GROUP BY flag',
   );
   const decisions = new Map(
-    recorded.map((row) => [toTextOrNull(row['flag']) ?? '', toNumbers(row, { decisions: 0 }).decisions]),
+    recorded.map((row) => [toTextOrNull(row['flag']) ?? '', toNumberRecord(row, { decisions: 0 }).decisions]),
   );
   const names = new Set([...decisions.keys(), ...rules.flags.rules.map(({ params }) => params.flag)]);
   const figures =
@@ -156,18 +156,18 @@ function toMarkedFigures(figures: ReadonlyMap<string, DuckRow>, flag: string) {
   const row = figures.get(flag) ?? {};
   const known = toNumberList(row['known_of']);
   return {
-    orders: toNumbers(row, NO_ORDERS),
-    ...toNumbers(row, { declined: 0, reversed: 0 }),
-    unpaidShare: estimateClusteredShares(
+    orders: toNumberRecord(row, NO_ORDERS),
+    ...toNumberRecord(row, { declined: 0, reversed: 0 }),
+    unpaidShare: estimateShareByCluster(
       toNumberList(row['unpaid_of']).map((part, place) => ({ part, whole: known[place] ?? 0 })),
     ),
   };
 }
 
 /** Creates the table of flags, and of orders without one. The table has no rows if no flag was recorded. */
-export function createFlagsTable({ flags, unflagged }: FlagReport): EvidenceTable {
-  const cells = ({ orders, declined, reversed, unpaidShare }: Shape<typeof UnflaggedSchema>) => [
-    ...listStatusCells(orders),
+export function toFlagsTable({ flags, unflagged }: FlagReport): EvidenceTable {
+  const cells = ({ orders, declined, reversed, unpaidShare }: ValueOf<typeof UnflaggedSchema>) => [
+    ...listOrderCountCells(orders),
     declined,
     reversed,
     unpaidShare,

@@ -1,6 +1,6 @@
 import { DAY_MS } from '#base/duration.ts';
-import { choice, count, nullable, type Shape, shape, word } from '#base/shapes.ts';
-import { HOLDOUT_PERIOD_MS, listHoldoutShares } from '#decision/holdout.ts';
+import { choice, count, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
+import { HOLDOUT_PERIOD_MS, mapHoldoutShares } from '#decision/holdout.ts';
 import type { Objective } from '#decision/objective.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL } from '#history/archive/order-status.ts';
@@ -8,10 +8,10 @@ import {
   type DuckRow,
   type QueryEngine,
   toNumberOrNull,
-  toNumbers,
+  toNumberRecord,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
-import { valueSql, worthSql } from '#history/evidence/objective-sql.ts';
+import { clientValueSql, toMainCurrencySql } from '#history/evidence/objective-sql.ts';
 import {
   intervalSchema,
   NO_ORDERS,
@@ -24,7 +24,11 @@ import { createDevicesTable, listDeviceRules } from '#history/evidence/source/de
 import { type Evidence, rowsAsOfSql } from '#history/evidence/source/evidence.ts';
 import { aggregateByOutcomeSql, clusterSql } from '#history/evidence/source/order-sums.ts';
 import { findUnratedMoney, type UnratedMoney } from '#history/evidence/unrated-money.ts';
-import { type Estimate, estimateClusteredShare, findStudentQuantile } from '#history/statistics/intervals.ts';
+import {
+  type Estimate,
+  estimateShareByClusterIfEnough,
+  findStudentQuantile,
+} from '#history/statistics/intervals.ts';
 
 const SIDE = {
   clients: count('Who entered, each once in a period of the draw'),
@@ -35,7 +39,7 @@ const SIDE = {
   paidShare: intervalSchema('Of all orders that they asked for, by client; null for fewer than 30'),
 } as const;
 
-export const HoldoutFigures = shape(
+export const HoldoutFiguresSchema = shape(
   'What came of clients whom the rule would have hit, by the draw: all their orders from then until the period of the draw ends, whatever decided them',
   {
     share: numberSchema('Of the clients, 0 to 1: the newest'),
@@ -44,13 +48,13 @@ export const HoldoutFigures = shape(
   },
 );
 
-export type HoldoutSide = Shape<typeof HoldoutFigures>['others'];
+export type HoldoutSideFigures = ValueOf<typeof HoldoutFiguresSchema>['others'];
 
-export const NetEffectSchema = nullable(
+export const RuleEffectSchema = nullable(
   shape(
     'What did not happen because of the rule, by its holdout, or else by a trial of a version that differs in it alone; null where it is not known yet: it takes 50 clients on both sides of whom nothing changes any more',
     {
-      currency: word('Of amounts and value'),
+      currency: plainText('Of amounts and value'),
       by: choice(['holdout', 'trial'], 'From what it is known'),
       clients: count('To whom the rule applied, and who count: without the young'),
       payments: intervalSchema('Lasting payments that did not happen'),
@@ -62,11 +66,11 @@ export const NetEffectSchema = nullable(
   ),
 );
 
-export type NetEffect = Shape<typeof NetEffectSchema>;
+export type RuleEffect = ValueOf<typeof RuleEffectSchema>;
 
 export interface HoldoutResult {
-  readonly holdout: Shape<typeof HoldoutFigures>;
-  readonly net: NetEffect;
+  readonly holdout: ValueOf<typeof HoldoutFiguresSchema>;
+  readonly net: RuleEffect;
   readonly unrated: UnratedMoney;
 }
 
@@ -90,11 +94,11 @@ interface HoldoutAsk {
  * client counts when a whole period and the time of reversals have passed since it entered. So all clients had the
  * same time, and their figures do not change any more.
  */
-export async function computeHoldoutFigures(
+export async function computeHoldoutResults(
   evidence: Evidence,
   { rules, ...ask }: HoldoutAsk,
 ): Promise<ReadonlyMap<string, HoldoutResult>> {
-  const shares = listHoldoutShares(rules);
+  const shares = mapHoldoutShares(rules);
   const results = new Map<string, HoldoutResult>();
   if (shares.size === 0) return results;
   await makeEntries(evidence);
@@ -167,12 +171,12 @@ async function makeUnits(
       SELECT cluster, share, held_out, counts,
         ${aggregateByOutcomeSql('count(*)')},
         count(*) FILTER (status = 'PAID')::DOUBLE AS payments,
-        coalesce(sum(${worthSql(objective, currency, 'amount', 'currency')}) FILTER (status = 'PAID'), 0)::DOUBLE AS amount,
+        coalesce(sum(${toMainCurrencySql(objective, currency, 'amount', 'currency')}) FILTER (status = 'PAID'), 0)::DOUBLE AS amount,
         count(*) FILTER (reversed)::DOUBLE AS reversals,
         coalesce(sum(shown - (status = 'PAID' OR reversed)::INT) FILTER (status IN ('PAID', 'UNPAID')), 0)::DOUBLE AS requisites
       FROM unit_orders GROUP BY client_hash, period, cluster, share, held_out, counts
     )
-    SELECT *, ${valueSql(objective, sums)} AS value FROM sums`);
+    SELECT *, ${clientValueSql(objective, sums)} AS value FROM sums`);
 }
 
 /** Finds the money of clients who count in currencies for which the objective has no rate. */
@@ -184,7 +188,7 @@ async function readUnratedMoney(
     await duck.rows(`SELECT currency, coalesce(sum(amount) FILTER (status = 'PAID'), 0)::DOUBLE AS paid,
     coalesce(sum(amount) FILTER (reversed), 0)::DOUBLE AS reversed FROM unit_orders WHERE counts GROUP BY currency ORDER BY currency`);
   const money = rows.map(
-    (row) => [toTextOrNull(row['currency']) ?? '', toNumbers(row, { paid: 0, reversed: 0 })] as const,
+    (row) => [toTextOrNull(row['currency']) ?? '', toNumberRecord(row, { paid: 0, reversed: 0 })] as const,
   );
   return findUnratedMoney(Object.fromEntries(money), objective, currency);
 }
@@ -198,7 +202,7 @@ async function readResult(
   const figures = { share, ...held, others };
   const unrated = await readUnratedMoney(duck, ask);
   const { currency } = ask;
-  const counting = (side: HoldoutSide) => side.clients - side.young;
+  const counting = (side: HoldoutSideFigures) => side.clients - side.young;
   if (Math.min(counting(held), counting(others)) < SIDE_CLIENTS_MIN)
     return { holdout: figures, net: null, unrated };
   const [row = {}] = await duck.rows(DIFFERENCES_SQL);
@@ -240,7 +244,7 @@ const SIDE_CLIENTS_MIN = 50;
  */
 const NON_ZERO_MIN = 20;
 
-async function readSide(duck: QueryEngine, where: string): Promise<HoldoutSide> {
+async function readSide(duck: QueryEngine, where: string): Promise<HoldoutSideFigures> {
   const sums = ORDER_STATUSES.map(([member]) => `sum("${member}") AS "${member}"`).join(', ');
   const whole = ORDER_STATUSES.map(([member]) => `"${member}"`).join(' + ');
   const [row = {}] = await duck.rows(
@@ -250,9 +254,11 @@ async function readSide(duck: QueryEngine, where: string): Promise<HoldoutSide> 
     await duck.rows(`SELECT ${clusterSql('cluster')} AS cluster, sum(paid) AS part, sum(${whole}) AS whole
     FROM units WHERE ${where} GROUP BY ALL ORDER BY ALL`);
   return {
-    ...toNumbers(row, { clients: 0, young: 0 }),
-    orders: toNumbers(row, NO_ORDERS),
-    paidShare: estimateClusteredShare(clusters.map((one) => toNumbers(one, { part: 0, whole: 0 }))),
+    ...toNumberRecord(row, { clients: 0, young: 0 }),
+    orders: toNumberRecord(row, NO_ORDERS),
+    paidShare: estimateShareByClusterIfEnough(
+      clusters.map((one) => toNumberRecord(one, { part: 0, whole: 0 })),
+    ),
   };
 }
 

@@ -1,21 +1,26 @@
 import {
-  askedStatusSql,
   GRANTED_SQL,
   isReversedSql,
   ORDER_KEY_SQL,
-  REPORT_SQL,
+  orderStatusSql,
+  REPORTED_RESULT_SQL,
   SETTLED_AMOUNT_SQL,
   SETTLED_CURRENCY_SQL,
 } from '#history/archive/order-status.ts';
-import { type DuckRow, type QueryEngine, toNumberList, toNumbers } from '#history/archive/query-engine.ts';
+import {
+  type DuckRow,
+  type QueryEngine,
+  toNumberList,
+  toNumberRecord,
+} from '#history/archive/query-engine.ts';
 import type { CurrencyAmounts, OrderCounts } from '#history/evidence/presentation.ts';
 import { createDevicesTable } from '#history/evidence/source/device-clusters.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
 import { clusterSql, ORDER_SUMS_SQL, readOrderSums } from '#history/evidence/source/order-sums.ts';
-import { createTableView, splitClients } from '#history/evidence/source/shared-devices.ts';
-import { type Estimate, estimateClusteredShares } from '#history/statistics/intervals.ts';
+import { createInputTableView, listClientBatchConditions } from '#history/evidence/source/shared-devices.ts';
+import { type Estimate, estimateShareByCluster } from '#history/statistics/intervals.ts';
 import type { RuleJudgement } from './fact-cells.ts';
-import { createWaitsTable, noteWaits, WAIT_LEVEL_SQL } from './wait-levels.ts';
+import { createWaitsTable, insertLastWaits, WAIT_LEVEL_SQL } from './wait-levels.ts';
 
 /** Creates the table `judged` with the judgement of each cell. Cells that cannot be judged are left out. */
 export async function createJudgementsTable(
@@ -56,19 +61,19 @@ const BATCH_DECISIONS_MAX = 2_500_000;
  * the same batch. Creates the tables `counted` (decisions), `summed` and `known` (orders by the rules of the table
  * `judged` that matched them) and `waits`.
  */
-export async function readOrdersInBatches(
+export async function createOrderTables(
   evidence: Evidence,
   parts: BatchParts,
   decisionsMax = BATCH_DECISIONS_MAX,
 ): Promise<void> {
   const { duck, span, ask } = evidence;
   await createWaitsTable(duck);
-  await createTableView(duck, 'waits_ended', ask);
+  await createInputTableView(duck, 'waits_ended', ask);
   if (parts.byDevice) await createDevicesTable(evidence);
-  const batches = splitClients(span.decisions, decisionsMax);
+  const batches = listClientBatchConditions(span.decisions, decisionsMax);
   for (const [batch, clients] of batches.entries()) {
     await readBatch(duck, clients, parts, batch === 0);
-    await noteWaits(duck, span.to ?? 0);
+    await insertLastWaits(duck, span.to ?? 0);
     parts.onProgress(Math.round((span.decisions * (batch + 1)) / batches.length));
   }
 }
@@ -85,7 +90,7 @@ async function readBatch(
       ${GRANTED_SQL} AS granted, ${WAIT_LEVEL_SQL} AS wait_level, ${clusterSql('client_hash')} AS cluster, ${device} AS device_cluster
     FROM decisions ${place.join} ${byDevice ? 'LEFT JOIN devices USING (client_hash)' : ''} WHERE ${clients}`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE told AS
-    SELECT ${ORDER_KEY_SQL} AS order_key, ${REPORT_SQL} AS report, ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency,
+    SELECT ${ORDER_KEY_SQL} AS order_key, ${REPORTED_RESULT_SQL} AS report, ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency,
       min(occurred_at) FILTER (outcome = 'PAID') AS paid_at FROM outcomes WHERE ${clients} GROUP BY order_key`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE asked AS
     SELECT matched, place, cluster, device_cluster, if(settled_currency = currency, settled_amount, amount) AS amount, status, ${isReversedSql('report')} AS reversed
@@ -94,7 +99,7 @@ async function readBatch(
         any_value(cluster) AS cluster, any_value(device_cluster) AS device_cluster, bit_or(matched) AS matched
       FROM seen JOIN judged USING (cell) GROUP BY order_key
     ) LEFT JOIN (SELECT order_key, report, settled_amount, settled_currency FROM told) USING (order_key),
-      LATERAL (SELECT ${askedStatusSql('report', 'granted')} AS status)`);
+      LATERAL (SELECT ${orderStatusSql('report', 'granted')} AS status)`);
   const known = (cluster: string, isByDevice: boolean) => `
     SELECT matched, place, ${isByDevice} AS by_device, ${cluster} AS cluster, count(*) FILTER (status = 'UNPAID') AS unpaid, count(*) AS orders
     FROM asked WHERE status IN ('PAID', 'UNPAID') GROUP BY ALL`;
@@ -126,7 +131,7 @@ export interface RuleTally extends Readonly<Record<'matched' | 'decided' | 'deci
  */
 type Tallies = (rule: number, slice: string | null) => RuleTally;
 
-/** Sums up the tables that `readOrdersInBatches` creates. Returns a function that gives the figures of a rule. */
+/** Sums up the tables that `createOrderTables` creates. Returns a function that gives the figures of a rule. */
 export async function sumTallies(duck: QueryEngine, isByDevice: readonly boolean[]): Promise<Tallies> {
   const rules = [...isByDevice, false].map((byDevice, rule) => `(${rule}, ${byDevice})`);
   const matching = `JOIN (VALUES ${rules.join(', ')}) rules(rule, of_device) ON get_bit(matched, rule) = 1`;
@@ -150,9 +155,9 @@ export async function sumTallies(duck: QueryEngine, isByDevice: readonly boolean
     );
     const whole = toNumberList(known);
     return {
-      ...toNumbers(counts, { matched: 0, decided: 0, decisive: 0 }),
+      ...toNumberRecord(counts, { matched: 0, decided: 0, decisive: 0 }),
       ...readOrderSums(orders.get(name) ?? []),
-      unpaidShare: estimateClusteredShares(
+      unpaidShare: estimateShareByCluster(
         toNumberList(unpaid).map((part, at) => ({ part, whole: whole[at] ?? 0 })),
       ),
     };

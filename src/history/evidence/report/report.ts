@@ -1,23 +1,29 @@
 import { OTHERWISE } from '#decision/decision.ts';
 import { DEFAULT_OBJECTIVE, type Objective } from '#decision/objective.ts';
-import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
+import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
-import { type QueryEngine, quoteSql, toNumbers, toTextOrNull } from '#history/archive/query-engine.ts';
+import { type QueryEngine, quoteSql, toNumberRecord, toTextOrNull } from '#history/archive/query-engine.ts';
 import { runExperiment } from '#history/evidence/experiment/experiment.ts';
 import type { DecidingRules } from '#history/evidence/question.ts';
 import { findMainCurrency, NO_CURRENCY } from '#history/evidence/source/currency.ts';
 import { listDeviceRules } from '#history/evidence/source/device-clusters.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
-import { findLastingDays, readReversals } from '#history/evidence/source/reversals.ts';
+import { readLastingAgeDays, readReversals } from '#history/evidence/source/reversals.ts';
 import { compareRuleSets } from './against.ts';
-import { computeArmNet, findOnlyMissingRule } from './arm-net.ts';
 import { createJudge, listNamedRules, type RuleJudgement, readFactCells } from './fact-cells.ts';
 import { reportFlags } from './flag-figures.ts';
-import { computeHoldoutFigures, type HoldoutResult } from './holdout.ts';
-import { createJudgementsTable, type RuleTally, readOrdersInBatches, sumTallies } from './order-batches.ts';
-import { type Report, type RuleFigures, type RuleReport, SLICES, type SliceName } from './rule-report.ts';
+import { computeHoldoutResults, type HoldoutResult } from './holdout.ts';
+import { createJudgementsTable, createOrderTables, type RuleTally, sumTallies } from './order-batches.ts';
+import { computeRuleEffectOfTrial, findOnlyMissingRule } from './trial-rule-effect.ts';
 import { readWaitLevels } from './wait-levels.ts';
+import {
+  type RuleFigures,
+  type RuleWorth,
+  SLICE_SQL,
+  type SliceName,
+  type WorthReport,
+} from './worth-report.ts';
 
 interface ReportAsk {
   readonly rules: RuleSet;
@@ -44,9 +50,9 @@ interface ReportAsk {
 export async function reportRuleWorth(
   evidence: Evidence,
   { rules: of, against = null, by, objective, recorded = () => null, onProgress }: ReportAsk,
-): Promise<Report> {
+): Promise<WorthReport> {
   const { duck, span, attributeHmacs } = evidence;
-  const rules = rehashConstants(of, attributeHmacs);
+  const rules = rehashRuleSet(of, attributeHmacs);
   const places = await makePlaces(duck, by);
   const named = listNamedRules(rules);
   const devices = listDeviceRules(rules);
@@ -56,7 +62,7 @@ export async function reportRuleWorth(
   const steps = (apart.size === 0 ? 1 : 2) * span.decisions;
   onProgress?.(0, steps);
   const { cell, missing } = await judgeCells(duck, rules);
-  await readOrdersInBatches(evidence, {
+  await createOrderTables(evidence, {
     cell,
     place: places,
     byDevice: isByDevice.includes(true),
@@ -65,7 +71,7 @@ export async function reportRuleWorth(
   const tallies = await sumTallies(duck, isByDevice);
   const all = tallies(named.length, null);
   const { technical, undecidable } = await countLeftOut(duck);
-  const [own] = (await evidence.decidingRules()).filter(({ digest }) => digest === rules.digest);
+  const [own] = (await evidence.readDecidingRules()).filter(({ digest }) => digest === rules.digest);
   const holdouts = await computeHoldouts(evidence, rules, objective ?? DEFAULT_OBJECTIVE);
   const trials = await computeTrialNets(evidence, rules.version, apart, objective ?? null, (done, of) =>
     onProgress?.(span.decisions + Math.round((span.decisions * done) / of), steps),
@@ -120,7 +126,7 @@ function chooseNet(holdout: NetFound | undefined, trial: NetFound | undefined): 
   return { net: found?.net ?? null, unrated: found?.unrated ?? null };
 }
 
-type NetFound = Pick<RuleReport, 'net' | 'unrated'>;
+type NetFound = Pick<RuleWorth, 'net' | 'unrated'>;
 
 /**
  * Evaluates the rules once for each cell, which is a set of decisions with equal facts (see `FactCell`), and writes
@@ -150,7 +156,7 @@ async function countLeftOut(duck: QueryEngine) {
   const [row = {}] =
     await duck.rows(`SELECT (SELECT sum(orders) FROM summed WHERE status = 'TECHNICAL') AS technical,
     (SELECT sum(decisions) FROM counted ANTI JOIN judged USING (cell)) AS undecidable`);
-  return toNumbers(row, { technical: 0, undecidable: 0 });
+  return toNumberRecord(row, { technical: 0, undecidable: 0 });
 }
 
 /**
@@ -172,8 +178,8 @@ const SLICE_JOIN: Partial<Record<SliceName, string>> = {
  * in the sequence in which they are shown: days and weeks by time, others by size, and the rest at the end.
  */
 async function makePlaces(duck: QueryEngine, by: SliceName | null) {
-  const currency = SLICES.currency;
-  const slice = by === null ? "''" : SLICES[by];
+  const currency = SLICE_SQL.currency;
+  const slice = by === null ? "''" : SLICE_SQL[by];
   const told = by === null ? '' : (SLICE_JOIN[by] ?? '');
   const largest = isTime(by) ? '' : 'sum(n) DESC,';
   await duck.run(`CREATE OR REPLACE TEMP TABLE places AS
@@ -205,9 +211,10 @@ async function computeHoldouts(
   rules: RuleSet,
   objective: Objective,
 ): Promise<ReadonlyMap<string, HoldoutResult>> {
-  const reversalDays = objective.reversalDays ?? (await findLastingDays(evidence, evidence.ask.asOf ?? null));
+  const reversalDays =
+    objective.reversalDays ?? (await readLastingAgeDays(evidence, evidence.ask.asOf ?? null));
   const currency = objective.currency ?? (await findMainCurrency(evidence.duck, 'decisions')) ?? NO_CURRENCY;
-  return computeHoldoutFigures(evidence, { rules, objective, currency, reversalDays });
+  return computeHoldoutResults(evidence, { rules, objective, currency, reversalDays });
 }
 
 /**
@@ -219,7 +226,7 @@ async function findOtherVersions(
   rules: RuleSet,
   recorded: (decided: DecidingRules) => RuleSet | null,
 ): Promise<ReadonlyMap<string, string>> {
-  const others = (await evidence.decidingRules()).flatMap((decided) => recorded(decided) ?? []);
+  const others = (await evidence.readDecidingRules()).flatMap((decided) => recorded(decided) ?? []);
   return new Map(
     others.flatMap((other) => {
       const rule = findOnlyMissingRule(rules, other);
@@ -248,7 +255,10 @@ async function computeTrialNets(
         ? [
             [
               rule,
-              { net: computeArmNet(found, isActive ? version : reported, isActive), unrated: found.unrated },
+              {
+                net: computeRuleEffectOfTrial(found, isActive ? version : reported, isActive),
+                unrated: found.unrated,
+              },
             ],
           ]
         : [],

@@ -1,10 +1,10 @@
-import { count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
-import { paidAfterWaitSql, waitWorthUntilSql } from '#history/archive/order-status.ts';
+import { count, list, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
+import { paidAfterWaitSql, waitEffectEndSql } from '#history/archive/order-status.ts';
 import {
   type QueryEngine,
   toNumberList,
   toNumberOrNull,
-  toNumbers,
+  toNumberRecord,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import {
@@ -14,7 +14,7 @@ import {
   numberSchema,
 } from '#history/evidence/presentation.ts';
 import { roundAmountSum } from '#history/evidence/source/order-sums.ts';
-import { estimateClusteredShares } from '#history/statistics/intervals.ts';
+import { estimateShareByCluster } from '#history/statistics/intervals.ts';
 
 /**
  * The ways in which a wait can end. A wait is unknown, and ends in none of these ways, while the 24 hours after it
@@ -32,10 +32,10 @@ const ENDS = {
 const WaitLevelSchema = shape(
   'What came of the waits on a level of a ladder within 24 hours after they were told, of orders in one currency',
   {
-    version: word('The rule set that decided'),
-    ladder: nullable(word('Its name; null for the one without')),
+    version: plainText('The rule set that decided'),
+    ladder: nullable(plainText('Its name; null for the one without')),
     level: count('Of the ladder, from 1'),
-    currency: word('Of the orders'),
+    currency: plainText('Of the orders'),
     waitSeconds: numberSchema('How long its waits were, by their median'),
     orders: count('Orders that were told to wait on it, each once, by its last wait there'),
     unknown: count('Of these, whose 24 hours are not over: they are in no other figure'),
@@ -63,9 +63,9 @@ const WaitLevelSchema = shape(
   },
 );
 
-export const waitLevels = list(WaitLevelSchema, 'By version, ladder, level and currency');
+export const WaitLevelsSchema = list(WaitLevelSchema, 'By version, ladder, level and currency');
 
-type WaitLevel = Shape<typeof WaitLevelSchema>;
+type WaitLevel = ValueOf<typeof WaitLevelSchema>;
 
 /** SQL for the level of the wait in a row of `decisions`. Null for other verdicts. */
 export const WAIT_LEVEL_SQL = `CASE WHEN verdict = 'WAIT' THEN
@@ -83,8 +83,8 @@ export async function createWaitsTable(duck: QueryEngine): Promise<void> {
  * If several waits led to attempts for the order that was paid, the payment is counted for the wait before the last
  * of these attempts.
  */
-export async function noteWaits(duck: QueryEngine, knownUntil: number): Promise<void> {
-  const over = waitWorthUntilSql('waited.decided_at');
+export async function insertLastWaits(duck: QueryEngine, knownUntil: number): Promise<void> {
+  const over = waitEffectEndSql('waited.decided_at');
   await duck.run(`INSERT INTO waits
     WITH waited AS (
       SELECT wait_level.version AS version, wait_level.ladder AS ladder, wait_level.level AS level, max(seq) AS seq,
@@ -145,10 +145,10 @@ export async function readWaitLevels(duck: QueryEngine): Promise<readonly WaitLe
     ORDER BY counted.version, counted.ladder NULLS FIRST, counted.level, counted.currency`);
   return rows.map((row) => {
     const [median, p90] = [toNumberOrNull(row['median']), toNumberOrNull(row['p90'])];
-    const { orders, ...known } = toNumbers(row, NO_COUNTS);
+    const { orders, ...known } = toNumberRecord(row, NO_COUNTS);
     const wholes = toNumberList(row['wholes']);
     const share = (name: (typeof SHARES)[number]) =>
-      estimateClusteredShares(
+      estimateShareByCluster(
         toNumberList(row[`${name}Parts`]).map((part, at) => ({ part, whole: wholes[at] ?? 0 })),
       );
     const sum = (column: string) => roundAmountSum(toNumberOrNull(row[column]) ?? 0);

@@ -1,4 +1,4 @@
-import { listFacts } from '#decision/rules/condition.ts';
+import { listConditionFacts } from '#decision/rules/condition.ts';
 import type { Rule, RuleSet } from '#decision/rules/rule-set.ts';
 import { type Evidence, rowsAsOfSql } from './evidence.ts';
 
@@ -24,9 +24,9 @@ export async function createDevicesTable({ duck, ask }: Evidence): Promise<void>
  */
 export function listDeviceRules({ groups, signals, verdicts, flags }: RuleSet): ReadonlySet<string> {
   const asks = ({ condition }: Rule<unknown>) =>
-    listFacts([condition]).some(({ fact }) => fact.kind === 'windowed' && fact.sharing !== null);
+    listConditionFacts([condition]).some(({ fact }) => fact.kind === 'windowed' && fact.sharing !== null);
   const asksForFlag = ({ condition }: Rule<unknown>) =>
-    listFacts([condition]).some(({ name }) => name === 'isBot' || name === 'botWeight');
+    listConditionFacts([condition]).some(({ name }) => name === 'isBot' || name === 'botWeight');
   // If the exemption from the signals asks for shared devices, all signals depend on shared devices.
   const exemptsBy = signals.exempt !== null && asks(signals.exempt);
   const about = exemptsBy ? signals.rules : signals.rules.filter(asks);

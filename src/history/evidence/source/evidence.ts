@@ -1,13 +1,13 @@
 import { availableParallelism } from 'node:os';
 import { withTemporaryFolder } from '#base/files/temporary-folder.ts';
-import { createHoldoutDraw, type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
+import { createHoldoutDraw, type DrawHoldouts, NO_HOLDOUTS } from '#decision/holdout.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { createAttributeHmacs } from '#decision/pseudonym.ts';
-import { Archive, type ErasedClients } from '#history/archive/archive.ts';
+import { Archive, type ErasedClientNumbers } from '#history/archive/archive.ts';
 import type { ArchiveGap, Segment } from '#history/archive/archive-log.ts';
-import { getColumnType, parseFactColumn, toFactColumn } from '#history/archive/fact-columns.ts';
-import { createOrderViews, WAIT_WORTH_MS } from '#history/archive/order-status.ts';
+import { getTypeOfFactColumn, parseFactColumn, toColumnOfFactKey } from '#history/archive/fact-columns.ts';
+import { createOrderViews, WAIT_EFFECT_MS } from '#history/archive/order-status.ts';
 import {
   QueryEngine,
   quoteName,
@@ -15,10 +15,10 @@ import {
   toNumberOrNull,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
-import { erasedSql, toAsOf } from '#history/archive/read/as-of.ts';
+import { erasureSumsSql, toAsOfMoment } from '#history/archive/read/as-of.ts';
 import { importJournal } from '#history/archive/ship/journal-file.ts';
 import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
-import { emptyTableSql, NEEDED_FACTS, TABLES, type TableName } from '#history/archive/tables.ts';
+import { emptyTableSql, SEARCHED_FACT_TYPES, TABLES, type TableName } from '#history/archive/tables.ts';
 import type { EvidenceSpan } from '#history/evidence/presentation.ts';
 import { findSilences } from './silences.ts';
 
@@ -26,7 +26,7 @@ interface ArchivePlace {
   readonly kind: 'archive';
   readonly folder: string;
   /** Erased clients whose rows the archive may still contain. Missing if only the folder is known. */
-  readonly erased?: ErasedClients;
+  readonly erased?: ErasedClientNumbers;
   readonly leftOut?: readonly Segment[];
 }
 
@@ -59,7 +59,7 @@ export interface EvidenceAsk {
 }
 
 /** A question about an archive. A journal file has been converted to an archive before. */
-export type ArchiveAsk = EvidenceAsk & { readonly place: ArchivePlace };
+export type ArchiveEvidenceAsk = EvidenceAsk & { readonly place: ArchivePlace };
 
 /** The memory of the query engine, in MiB. Data that does not fit goes to a temporary folder. */
 const ENGINE_MIB_MAX = 512;
@@ -68,21 +68,21 @@ const ENGINE_MIB_MAX = 512;
  * Decisions, outcomes and orders of an archive as views of one engine:
  *
  * - `decisions` has the columns of the archive's table (archive/README.md), and a column for each recorded fact,
- * named by `toFactColumn`, in the type of its domain. Amount, currency and method always have a column.
+ * named by `toColumnOfFactKey`, in the type of its domain. Amount, currency and method always have a column.
  * - `outcomes` is the archive's table until `asOf`. It has all reports from `from` on, also those after `to`, because
  * outcomes are reported later. It also has earlier reports on orders of these decisions.
  * - `orders` are the orders of these decisions, see order-status.ts.
  */
 export class Evidence {
-  readonly ask: ArchiveAsk;
+  readonly ask: ArchiveEvidenceAsk;
   readonly duck: QueryEngine;
   readonly span: EvidenceSpan;
   /** Draws which clients are held out when recorded decisions are made again. */
-  readonly holdoutDraw: HoldoutDraw;
+  readonly holdoutDraw: DrawHoldouts;
   /** Computes the HMACs of constants in rules, so that they can be compared with stored pseudonyms. */
   readonly attributeHmacs: AttributeHmacs;
 
-  constructor(ask: ArchiveAsk, duck: QueryEngine, span: EvidenceSpan) {
+  constructor(ask: ArchiveEvidenceAsk, duck: QueryEngine, span: EvidenceSpan) {
     this.ask = ask;
     this.duck = duck;
     this.span = span;
@@ -93,7 +93,7 @@ export class Evidence {
   }
 
   /** Reads which rule sets made the decisions. The rule set that decided last comes first. */
-  async decidingRules() {
+  async readDecidingRules() {
     const rows = await this.duck.rows(
       'SELECT rule_version, digest, count(*) AS decisions FROM decisions GROUP BY ALL ORDER BY max(decided_at) DESC, rule_version',
     );
@@ -124,7 +124,11 @@ export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => 
 
 const ALL = () => true;
 
-function runOnce<T>(ask: ArchiveAsk, torn: boolean, work: (evidence: Evidence) => Promise<T>): Promise<T> {
+function runOnce<T>(
+  ask: ArchiveEvidenceAsk,
+  torn: boolean,
+  work: (evidence: Evidence) => Promise<T>,
+): Promise<T> {
   return withTemporaryFolder('scoring-evidence-', async (temporaryFolder) => {
     const duck = await QueryEngine.open({ ...getEngineLimits(ask), temporaryFolder });
     try {
@@ -155,13 +159,13 @@ async function readSpan(duck: QueryEngine): Promise<Pick<EvidenceSpan, 'from' | 
 
 async function readAsOf(
   duck: QueryEngine,
-  { asOf = null, place, platform }: ArchiveAsk,
+  { asOf = null, place, platform }: ArchiveEvidenceAsk,
 ): Promise<Pick<EvidenceSpan, 'asOf'>> {
   if (asOf === null) return {};
   const rows = await duck.rows(
-    erasedSql(rowsAsOfSql(place, 'erasures', { from: asOf + 1, to: null, platform })),
+    erasureSumsSql(rowsAsOfSql(place, 'erasures', { from: asOf + 1, to: null, platform })),
   );
-  return { asOf: toAsOf(asOf, rows, place.erased ?? []) };
+  return { asOf: toAsOfMoment(asOf, rows, place.erased ?? []) };
 }
 
 /** Selects the rows to read. Times are in epoch ms, and null means no limit. */
@@ -198,11 +202,11 @@ export function createSpanFilter({ from, to, platform }: RowFilter): (segment: S
  * or after the span. For example, a trial is counted from its start, and a client may be held out since an earlier
  * time.
  */
-export function isReadFor(reads: ReadTimes, filter: RowFilter): (segment: Segment) => boolean {
+export function createReadFilter(reads: PeriodToRead, filter: RowFilter): (segment: Segment) => boolean {
   switch (reads) {
     case 'span':
       // The day after the end is included, because it shows whether clients who were told to wait came back.
-      return createSpanFilter({ ...filter, to: filter.to === null ? null : filter.to + WAIT_WORTH_MS });
+      return createSpanFilter({ ...filter, to: filter.to === null ? null : filter.to + WAIT_EFFECT_MS });
     case 'allTimes':
       return createSpanFilter({ ...filter, from: null, to: null });
     default:
@@ -211,7 +215,7 @@ export function isReadFor(reads: ReadTimes, filter: RowFilter): (segment: Segmen
 }
 
 /** The part of the archive that a question reads: the rows of the span, or the rows of all times. */
-export type ReadTimes = 'span' | 'allTimes';
+export type PeriodToRead = 'span' | 'allTimes';
 
 /**
  * Creates the views `decisions` and `outcomes` over the segments of an archive. Each file is read only as far as
@@ -219,14 +223,14 @@ export type ReadTimes = 'span' | 'allTimes';
  */
 async function makeArchiveViews(
   duck: QueryEngine,
-  { place, decidedBy, ...filter }: ArchiveAsk,
+  { place, decidedBy, ...filter }: ArchiveEvidenceAsk,
 ): Promise<readonly ArchiveGap[]> {
   const { folder, leftOut = [] } = place;
   const decided = rowsAsOfSql(place, 'decisions', filter);
   const ofVersion = `(SELECT * FROM ${decided} WHERE rule_version = ${quoteSql(decidedBy ?? '')})`;
   await createDecisionsView(duck, decidedBy === undefined ? decided : ofVersion);
   const reported = rowsAsOfSql(place, 'outcomes', { ...filter, from: null, to: null });
-  const inTime = betweenSql('reported_at', filter.from, null).join(' AND ');
+  const inTime = listSpanConditions('reported_at', filter.from, null).join(' AND ');
   const isAsked = '(client_hash, order_ref) IN (SELECT (client_hash, order_ref) FROM decisions)';
   await duck.run(
     `CREATE VIEW outcomes AS FROM ${reported}${filter.from === null ? '' : ` WHERE ${inTime} OR ${isAsked}`}`,
@@ -252,10 +256,10 @@ export function rowsAsOfSql(
   const { from, platform } = filter;
   const to = findEnd(filter);
   const archive = new Archive(folder);
-  const segments = archive.segments(archive.read(), { table, platform, from, to });
-  const source = segments.length === 0 ? emptyTableSql(table) : archive.source(segments, erased);
+  const segments = archive.listSegments(archive.read(), { table, platform, from, to });
+  const source = segments.length === 0 ? emptyTableSql(table) : archive.createRowsSql(segments, erased);
   const where = [
-    ...betweenSql(TABLES[table].time, from, to),
+    ...listSpanConditions(TABLES[table].time, from, to),
     ...(platform === null ? [] : [`platform = ${quoteSql(platform)}`]),
   ];
   return `(SELECT * FROM ${source} WHERE ${where.join(' AND ')})`;
@@ -275,11 +279,13 @@ export async function createDecisionsView(
   rows: string,
   name = 'decisions',
 ): Promise<void> {
-  const columns = await listColumns(duck, rows);
+  const columns = await readColumnNames(duck, rows);
   const facts = columns.filter((name) => parseFactColumn(name) !== null);
-  const missing = [...NEEDED_FACTS.keys()].map(toFactColumn).filter((name) => !facts.includes(name));
-  const typed = facts.map((name) => `${quoteName(name)}::${getColumnType(name)} AS ${quoteName(name)}`);
-  const nulls = missing.map((name) => `, NULL::${getColumnType(name)} AS ${quoteName(name)}`).join('');
+  const missing = [...SEARCHED_FACT_TYPES.keys()]
+    .map(toColumnOfFactKey)
+    .filter((name) => !facts.includes(name));
+  const typed = facts.map((name) => `${quoteName(name)}::${getTypeOfFactColumn(name)} AS ${quoteName(name)}`);
+  const nulls = missing.map((name) => `, NULL::${getTypeOfFactColumn(name)} AS ${quoteName(name)}`).join('');
   const replaced = typed.length === 0 ? '' : `REPLACE (${typed.join(', ')})`;
   await duck.run(`CREATE OR REPLACE VIEW ${name} AS SELECT * ${replaced}${nulls} FROM ${rows}`);
 }
@@ -289,13 +295,17 @@ export function enumSql(values: readonly string[]): string {
   return `ENUM(${values.map(quoteSql).join(', ')})`;
 }
 
-export async function listColumns(duck: QueryEngine, source: string): Promise<readonly string[]> {
+export async function readColumnNames(duck: QueryEngine, source: string): Promise<readonly string[]> {
   const rows = await duck.rows(`DESCRIBE SELECT * FROM ${source}`);
   return rows.map((row) => toTextOrNull(row['column_name']) ?? '');
 }
 
 /** Lists SQL conditions. They all hold for a time that is at or after `from` and before `to`. */
-export function betweenSql(column: string, from: number | null, to: number | null): readonly string[] {
+export function listSpanConditions(
+  column: string,
+  from: number | null,
+  to: number | null,
+): readonly string[] {
   return [
     'true',
     ...(from === null ? [] : [`${column} >= make_timestamp_ms(${from})`]),

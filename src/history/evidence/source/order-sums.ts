@@ -1,4 +1,4 @@
-import { type DuckRow, toNumberOrNull, toNumbers, toTextOrNull } from '#history/archive/query-engine.ts';
+import { type DuckRow, toNumberOrNull, toNumberRecord, toTextOrNull } from '#history/archive/query-engine.ts';
 import {
   type CurrencyAmounts,
   NO_ORDERS,
@@ -55,7 +55,7 @@ export function readOrderSums(rows: readonly DuckRow[]): {
     mapSums(NO_MONEY, (_, name) => roundAmountSum(toNumberOrNull(row[`money_${name}`]) ?? 0)),
   ]);
   return {
-    orders: rows.map((row) => toNumbers(row, NO_ORDERS)).reduce(addSums, NO_ORDERS),
+    orders: rows.map((row) => toNumberRecord(row, NO_ORDERS)).reduce(addSums, NO_ORDERS),
     amount: Object.fromEntries(money.toSorted(([a], [b]) => (a < b ? -1 : 1))),
   };
 }

@@ -1,15 +1,15 @@
 import { formatCount } from '#base/count-text.ts';
 import { DAY_MS } from '#base/duration.ts';
-import { choice, count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { choice, count, list, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import { OUTCOME_CAUSES } from '#decision/payer/order.ts';
 import {
   CAUSE_SQL,
   ORDER_KEY_SQL,
-  REPORT_SQL,
+  REPORTED_RESULT_SQL,
+  reportedStatusSql,
   SAYS_PAID_SQL,
-  statusSql,
 } from '#history/archive/order-status.ts';
-import { toNumberOrNull, toNumbers, toTextOrNull } from '#history/archive/query-engine.ts';
+import { toNumberOrNull, toNumberRecord, toTextOrNull } from '#history/archive/query-engine.ts';
 import {
   createColumns,
   type EvidenceTable,
@@ -18,12 +18,12 @@ import {
   intervalSchema,
   numberSchema,
 } from '#history/evidence/presentation.ts';
-import { estimateClusteredShares, predictInterval } from '#history/statistics/intervals.ts';
+import { estimateShareByCluster, predictCountInterval } from '#history/statistics/intervals.ts';
 import {
-  estimateExpectedEvents,
+  estimateExpectedReversals,
   estimateFrailty,
   estimateReversalRisks,
-  findLastingAfterDays,
+  findLastingAgeDays,
   findMaturityDays,
 } from '#history/statistics/reversal-ages.ts';
 import { type Evidence, rowsAsOfSql } from './evidence.ts';
@@ -33,35 +33,38 @@ const UNSTATED = 'UNSTATED';
 const CAUSES = [...OUTCOME_CAUSES, UNSTATED] as const;
 
 const MONEY = {
-  currency: word('Of the amounts; - where none is known'),
+  currency: plainText('Of the amounts; - where none is known'),
   orders: count('How many'),
   amount: numberSchema('Their money'),
 } as const;
 
-export const reversalFigures = shape('Why granted orders were not paid, and what may yet be taken back', {
-  causes: list(
-    shape('Granted orders of one cause', {
-      cause: choice(CAUSES, 'Of the report that holds'),
-      ...MONEY,
-    }),
-    'By cause and currency; TECHNICAL ones are in no other figure',
-  ),
-  seen: count('Payments of all times that were reported reversed'),
-  maturityDays: nullable(
-    count(
-      'So old a payment is when 95 % of the reversals have come; null: they are too few, or still coming',
+export const ReversalFiguresSchema = shape(
+  'Why granted orders were not paid, and what may yet be taken back',
+  {
+    causes: list(
+      shape('Granted orders of one cause', {
+        cause: choice(CAUSES, 'Of the report that holds'),
+        ...MONEY,
+      }),
+      'By cause and currency; TECHNICAL ones are in no other figure',
     ),
-  ),
-  immature: list(
-    shape('Paid orders that are younger, or all of them where nobody knows how old is enough', MONEY),
-    'By currency; they are among the paid ones',
-  ),
-  expected: intervalSchema(
-    'How many of these are to be expected reversed, by the ages at which older payments were reversed; its ends are where the number will lie in 95 of 100 cases. In no other figure. Null without maturityDays',
-  ),
-});
+    seen: count('Payments of all times that were reported reversed'),
+    maturityDays: nullable(
+      count(
+        'So old a payment is when 95 % of the reversals have come; null: they are too few, or still coming',
+      ),
+    ),
+    immature: list(
+      shape('Paid orders that are younger, or all of them where nobody knows how old is enough', MONEY),
+      'By currency; they are among the paid ones',
+    ),
+    expected: intervalSchema(
+      'How many of these are to be expected reversed, by the ages at which older payments were reversed; its ends are where the number will lie in 95 of 100 cases. In no other figure. Null without maturityDays',
+    ),
+  },
+);
 
-type Reversals = Shape<typeof reversalFigures>;
+type Reversals = ValueOf<typeof ReversalFiguresSchema>;
 
 /** Reads what all reports say about reversals, also reports from before the span. */
 export async function readReversals(evidence: Evidence): Promise<Reversals> {
@@ -86,17 +89,17 @@ export async function readReversals(evidence: Evidence): Promise<Reversals> {
  * Finds after how many days a payment is taken as lasting. It uses the data that was known at `asOf` (epoch ms), or
  * all data if `asOf` is null.
  */
-export async function findLastingDays(evidence: Evidence, asOf: number | null): Promise<number> {
+export async function readLastingAgeDays(evidence: Evidence, asOf: number | null): Promise<number> {
   await makePayments(evidence, asOf);
   const { all } = await readAgedPayments(evidence.duck);
-  return findLastingAfterDays(all);
+  return findLastingAgeDays(all);
 }
 
 async function makePayments({ duck, ask }: Evidence, asOf = ask.asOf ?? null): Promise<void> {
   const reported = rowsAsOfSql(ask.place, 'outcomes', { ...ask, from: null, to: null, asOf });
   await duck.run(`CREATE OR REPLACE TEMP TABLE payments AS
     WITH told AS (
-      SELECT ${ORDER_KEY_SQL} AS order_key, any_value(client_hash) AS client_hash, ${REPORT_SQL} AS report,
+      SELECT ${ORDER_KEY_SQL} AS order_key, any_value(client_hash) AS client_hash, ${REPORTED_RESULT_SQL} AS report,
         ${CAUSE_SQL} AS result,
         min(reported_at) FILTER (${SAYS_PAID_SQL}) AS paid_at,
         min(reported_at) FILTER (cause = 'REVERSED') AS reversed_at, max(reported_at) AS told_at
@@ -105,7 +108,7 @@ async function makePayments({ duck, ask }: Evidence, asOf = ask.asOf ?? null): P
       SELECT ${asOf === null ? KNOWN_SQL : `make_timestamp_ms(${asOf})`} AS known_at
     )
     SELECT order_key, client_hash AS payer, ${clusterSql('client_hash')} AS cluster, paid_at IS NOT NULL AS was_paid,
-      result, ${daysToSql(`if(${statusSql('report')} = 'PAID', known_at, coalesce(reversed_at, told_at))`)} AS day, ${daysToSql('known_at')} AS age
+      result, ${daysToSql(`if(${reportedStatusSql('report')} = 'PAID', known_at, coalesce(reversed_at, told_at))`)} AS day, ${daysToSql('known_at')} AS age
     FROM told, known`);
 }
 
@@ -129,7 +132,7 @@ async function readAgedPayments(duck: Duck) {
   const rows = await duck.rows(`SELECT cluster, day, count(*) FILTER (result = 'REVERSED')::DOUBLE AS events,
       count(*)::DOUBLE AS "left"
     FROM payments WHERE was_paid AND result IN ('PAID', 'REVERSED') GROUP BY ALL ORDER BY ALL`);
-  const aged = rows.map((row) => toNumbers(row, { cluster: 0, day: 0, events: 0, left: 0 }));
+  const aged = rows.map((row) => toNumberRecord(row, { cluster: 0, day: 0, events: 0, left: 0 }));
   return {
     all: aged,
     clusters: [...Map.groupBy(aged, ({ cluster }) => cluster).values()],
@@ -145,13 +148,13 @@ async function predictReversals(
   const rows = await duck.rows(
     `SELECT day, count(*)::DOUBLE AS payments FROM payments JOIN orders USING (order_key) WHERE ${immature} GROUP BY day ORDER BY day`,
   );
-  const young = rows.map((row) => toNumbers(row, { day: 0, payments: 0 }));
+  const young = rows.map((row) => toNumberRecord(row, { day: 0, payments: 0 }));
   const most = young.reduce((sum, { payments }) => sum + payments, 0);
   const beyondChance = await estimateBeyondChance(duck, all, immature);
-  return predictInterval(
+  return predictCountInterval(
     clusters.length,
     (times) =>
-      estimateExpectedEvents(
+      estimateExpectedReversals(
         clusters.flatMap((cluster, place) => {
           const weight = times[place] ?? 0;
           return weight === 0
@@ -193,7 +196,8 @@ async function estimateBeyondChance(
     FROM (SELECT sum(ahead) AS expected FROM payments JOIN risks USING (day) JOIN orders USING (order_key)
       WHERE ${immature} GROUP BY payer)`);
   return (
-    estimateFrailty(toNumbers(history, { errors: 0, expected: 0, squares: 0 })) * (toNumberOrNull(share) ?? 0)
+    estimateFrailty(toNumberRecord(history, { errors: 0, expected: 0, squares: 0 })) *
+    (toNumberOrNull(share) ?? 0)
   );
 }
 
@@ -248,14 +252,17 @@ export function createCausesTable({ causes }: Reversals): EvidenceTable {
   };
 }
 
-export const closedPayments = shape('Payments as recorded that would not have been, by what became of them', {
-  reversed: count('Mature ones that were reversed'),
-  held: count('Mature ones that were not'),
-  immature: count('Those younger than maturityDays, reversed already or not: they count neither way'),
-  reversedShare: intervalSchema('Of the mature ones, by client; null without one'),
-});
+export const ClosedPaymentsSchema = shape(
+  'Payments as recorded that would not have been, by what became of them',
+  {
+    reversed: count('Mature ones that were reversed'),
+    held: count('Mature ones that were not'),
+    immature: count('Those younger than maturityDays, reversed already or not: they count neither way'),
+    reversedShare: intervalSchema('Of the mature ones, by client; null without one'),
+  },
+);
 
-type ClosedPayments = Shape<typeof closedPayments>;
+type ClosedPayments = ValueOf<typeof ClosedPaymentsSchema>;
 
 /**
  * Counts the recorded payments that a candidate closes: with the candidate they would not have happened. `which` is
@@ -272,14 +279,14 @@ export async function readClosedPayments(
       count(*) FILTER (mature)::DOUBLE AS whole, count(*)::DOUBLE AS "all"
     FROM (SELECT *, ${mature} AS mature FROM payments) JOIN answered_orders USING (order_key)
     WHERE was_paid AND result IN ('PAID', 'REVERSED') AND ${which} GROUP BY cluster ORDER BY cluster`);
-  const clusters = rows.map((row) => toNumbers(row, { part: 0, whole: 0, all: 0 }));
+  const clusters = rows.map((row) => toNumberRecord(row, { part: 0, whole: 0, all: 0 }));
   const sum = (of: 'part' | 'whole' | 'all') => clusters.reduce((total, one) => total + one[of], 0);
   const [reversed, all] = [sum('part'), sum('whole')];
   return {
     reversed,
     held: all - reversed,
     immature: sum('all') - all,
-    reversedShare: estimateClusteredShares(clusters),
+    reversedShare: estimateShareByCluster(clusters),
   };
 }
 

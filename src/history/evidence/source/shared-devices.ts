@@ -1,6 +1,6 @@
 import { VERDICTS } from '#decision/decision-words.ts';
 import { DeviceSightings } from '#decision/device-sightings.ts';
-import { collectCountedValues } from '#decision/facts/attribute.ts';
+import { listAskedAttributes } from '#decision/facts/attribute.ts';
 import {
   type DeviceKind,
   mergeQuestions,
@@ -15,11 +15,11 @@ import {
   type ClientState,
   OVERRIDE_GROUPS,
   type Override,
-  UNKNOWN_CLIENT,
+  UNKNOWN_CLIENT_STATE,
 } from '#decision/payer/client-state.ts';
-import { addUnansweredScore, type Hints, listKnownHints } from '#decision/payer/hints.ts';
+import { addScoreHints, type Hints, summarizeKnownHints } from '#decision/payer/hints.ts';
 import { type DatedReport, type OrderStage, OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
-import { findSightingMarks, SIGHTING_MARKS, toPaymentNote } from '#decision/payer/sighting-marks.ts';
+import { getSightingMarks, SIGHTING_MARKS, toPaymentNote } from '#decision/payer/sighting-marks.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import {
   type BatchCell,
@@ -31,16 +31,23 @@ import {
 import type { ArchiveColumn } from '#history/archive/record-columns.ts';
 import { JOURNAL_ORDER_SQL, TABLES } from '#history/archive/tables.ts';
 import { readRecordedOrderStage } from '#state/journal.ts';
-import { type ArchiveAsk, betweenSql, type Evidence, enumSql, listColumns, rowsAsOfSql } from './evidence.ts';
+import {
+  type ArchiveEvidenceAsk,
+  type Evidence,
+  enumSql,
+  listSpanConditions,
+  readColumnNames,
+  rowsAsOfSql,
+} from './evidence.ts';
 import {
   attributesSql,
-  countByValue,
-  findValueColumns,
-  listValueColumns,
-  type ValueColumn,
-} from './value-columns.ts';
+  listValueCountColumns,
+  listValueCounts,
+  parseValueCountColumns,
+  type ValueCountColumn,
+} from './value-count-columns.ts';
 
-export function listSharingQuestions(ruleSets: readonly RuleSet[]): SharingQuestions {
+export function collectSharingQuestions(ruleSets: readonly RuleSet[]): SharingQuestions {
   return mergeQuestions(ruleSets.map(({ sharing }) => sharing));
 }
 
@@ -48,7 +55,7 @@ export function listSharingQuestions(ruleSets: readonly RuleSet[]): SharingQuest
  * A column with the number of clients on a device, like `on_ip_86400000`, or of other clients with a mark, like
  * `paying_on_ip_86400000`. The number in the name is the window in ms.
  */
-export interface SharingColumn {
+export interface SharingCountColumn {
   readonly name: string;
   readonly on: DeviceKind;
   readonly windowMs: number;
@@ -58,12 +65,12 @@ export interface SharingColumn {
 const KINDS = ['fingerprint', 'ip'] as const satisfies readonly DeviceKind[];
 const COLUMN = /^(?:(paying|unpaid|blocked|unpaidOrders|verdicts)_)?on_(fingerprint|ip)_(\d+)$/;
 
-function listSharingColumns(questions: SharingQuestions): readonly SharingColumn[] {
+function listSharingColumns(questions: SharingQuestions): readonly SharingCountColumn[] {
   return KINDS.flatMap((on) => {
     const { windowsMs, marks, verdictWindowsMs } = questions[on];
     return windowsMs.flatMap((windowMs) => {
       const verdicts = verdictWindowsMs.includes(windowMs) ? (['verdicts'] as const) : [];
-      return (['clients', ...verdicts, ...marks] as const).map((counts): SharingColumn => {
+      return (['clients', ...verdicts, ...marks] as const).map((counts): SharingCountColumn => {
         const name = `${counts === 'clients' ? '' : `${counts}_`}on_${on}_${windowMs}`;
         return { name, on, windowMs, counts };
       });
@@ -71,7 +78,7 @@ function listSharingColumns(questions: SharingQuestions): readonly SharingColumn
   });
 }
 
-export function findSharingColumns(names: readonly string[]): readonly SharingColumn[] {
+export function parseSharingColumns(names: readonly string[]): readonly SharingCountColumn[] {
   return names.flatMap((name) => {
     const [, mark, onThere, windowMs] = COLUMN.exec(name) ?? [];
     const on = KINDS.find((known) => known === onThere);
@@ -81,12 +88,12 @@ export function findSharingColumns(names: readonly string[]): readonly SharingCo
 }
 
 /** The parts of a client's state from which its marks are derived. */
-type MarkedLife = Pick<ClientState, 'outcomes' | 'lastVerdictBlocked' | 'override'>;
+type MarkedState = Pick<ClientState, 'outcomes' | 'lastVerdictBlocked' | 'override'>;
 
 type ReportedInput = DatedReport & { readonly orderRef: string };
 
 /** Tracks which devices the clients of each platform show. Events must come in the sequence in which they happened. */
-export class SeenDevices {
+export class DeviceTracker {
   readonly #questions: SharingQuestions;
   readonly #hints = new Map<bigint, Hints>();
   readonly #books = new Map<string, DeviceSightings<bigint>>();
@@ -96,52 +103,58 @@ export class SeenDevices {
     this.#questions = questions;
   }
 
-  score(client: bigint, fingerprint: string | null, ip: string | null, at: number): void {
+  addScore(client: bigint, fingerprint: string | null, ip: string | null, at: number): void {
     const shown = { ...SHOWS_NOTHING, fingerprint, ip };
-    this.#hints.set(client, addUnansweredScore(this.#hints.get(client) ?? null, shown, at));
+    this.#hints.set(client, addScoreHints(this.#hints.get(client) ?? null, shown, at));
   }
 
   /**
    * Returns who was seen on the devices of a client who asks for a verdict. The client itself is counted, but its
    * marks are left out, because they depend on the replay. The marks of others are as recorded.
    */
-  verdict(
+  addVerdict(
     platform: string,
     client: bigint,
     at: number,
     { wasBlocked, attributes }: { readonly wasBlocked: boolean; readonly attributes: Attributes | undefined },
   ): Sightings {
-    const life = this.#lives.get(client) ?? UNKNOWN_CLIENT;
+    const life = this.#lives.get(client) ?? UNKNOWN_CLIENT_STATE;
     if (life.lastVerdictBlocked !== wasBlocked) this.#live(client, { lastVerdictBlocked: wasBlocked });
     const scored = this.#hints.get(client);
-    const byValue = this.#bookOf(platform).seeValues(
+    const byValue = this.#bookOf(platform).recordAndCountValues(
       client,
-      collectCountedValues(this.#questions, attributes === undefined ? {} : { attributes }),
+      listAskedAttributes(this.#questions, attributes === undefined ? {} : { attributes }),
       at,
     );
     if (scored === undefined)
       return byValue === null ? NO_SIGHTINGS : { ...NO_SIGHTINGS, attributes: byValue };
-    const hints = listKnownHints(scored, at);
+    const hints = summarizeKnownHints(scored, at);
     const book = this.#bookOf(platform);
-    book.record(client, hints, at, findSightingMarks(life, at), this.#questions);
-    const seen = book.sightings(client, hints, this.#questions, at);
+    book.recordDevices(client, hints, at, getSightingMarks(life, at), this.#questions);
+    const seen = book.countClientsOnDevices(client, hints, this.#questions, at);
     return byValue === null ? seen : { ...seen, attributes: byValue };
   }
 
-  outcome(platform: string, client: bigint, report: ReportedInput, orderStage: OrderStage, at: number): void {
-    const life = this.#lives.get(client) ?? UNKNOWN_CLIENT;
+  addOutcome(
+    platform: string,
+    client: bigint,
+    report: ReportedInput,
+    orderStage: OrderStage,
+    at: number,
+  ): void {
+    const life = this.#lives.get(client) ?? UNKNOWN_CLIENT_STATE;
     const change = reapplyOutcome(life, null, report, at, orderStage);
     this.#live(client, { outcomes: change.state.outcomes });
     const payment = toPaymentNote(change, at);
     if (payment !== null) this.#bookOf(platform).notePayment(client, payment.since, payment.isUnpaid);
   }
 
-  override(client: bigint, override: Override | null): void {
+  setOverride(client: bigint, override: Override | null): void {
     this.#live(client, { override });
   }
 
-  #live(client: bigint, change: Partial<MarkedLife>): void {
-    this.#lives.set(client, { ...(this.#lives.get(client) ?? UNKNOWN_CLIENT), ...change });
+  #live(client: bigint, change: Partial<MarkedState>): void {
+    this.#lives.set(client, { ...(this.#lives.get(client) ?? UNKNOWN_CLIENT_STATE), ...change });
   }
 
   #bookOf(platform: string): DeviceSightings<bigint> {
@@ -165,17 +178,17 @@ const SHOWS_NOTHING = {
  * `outcomes` and `overrides`. Memory grows with clients and devices, by some hundred bytes each. If the table already
  * exists with these counts, it is kept. Returns the names of the columns.
  */
-export async function countSharedDevices(
+export async function createSharedDevicesTable(
   duck: QueryEngine,
   questions: SharingQuestions,
 ): Promise<readonly string[]> {
   const columns = listSharingColumns(questions);
-  const ofValues = listValueColumns(questions);
+  const ofValues = listValueCountColumns(questions);
   const names = [...columns, ...ofValues].map(({ name }) => name);
   const [there] = await duck.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'shared_devices'");
-  const known = there === undefined ? null : await listColumns(duck, 'shared_devices');
+  const known = there === undefined ? null : await readColumnNames(duck, 'shared_devices');
   if (known !== null && names.every((name) => known.includes(name)))
-    return [...findSharingColumns(known), ...findValueColumns(known)].map(({ name }) => name);
+    return [...parseSharingColumns(known), ...parseValueCountColumns(known)].map(({ name }) => name);
   const counts = names.map((name) => `, ${name} INTEGER`).join('');
   await duck.run(
     `CREATE OR REPLACE TABLE shared_devices (client_hash UBIGINT, seq DOUBLE, "at" DOUBLE${counts})`,
@@ -185,8 +198,8 @@ export async function countSharedDevices(
   await duck.run(
     `CREATE OR REPLACE VIEW device_events AS ${deviceEvents(ofValues.length === 0 ? 'NULL::VARCHAR' : await attributesSql(duck))}${asksForMarks ? MARK_EVENTS : ''}`,
   );
-  const devices = new SeenDevices(questions);
-  const appender = await duck.appender('shared_devices');
+  const devices = new DeviceTracker(questions);
+  const appender = await duck.openAppender('shared_devices');
   const counted = { columns, ofValues };
   for (const span of await listTimeSpans(duck, 'device_events', ORDERED_AT_ONCE_MAX)) {
     const sql = `SELECT * FROM device_events WHERE ${span} ORDER BY "at", ${JOURNAL_ORDER_SQL}, client_hash`;
@@ -255,46 +268,46 @@ class EventBatch {
 }
 
 interface CountedColumns {
-  readonly columns: readonly SharingColumn[];
-  readonly ofValues: readonly ValueColumn[];
+  readonly columns: readonly SharingCountColumn[];
+  readonly ofValues: readonly ValueCountColumn[];
 }
 
 /** Appends a row to `shared_devices` for each verdict at which other clients were seen on a device or with a value. */
 function addShared(
   events: EventBatch,
-  devices: SeenDevices,
+  devices: DeviceTracker,
   { columns, ofValues }: CountedColumns,
   appender: DuckAppender,
 ): void {
   let before = '';
   for (let row = 0; row < events.rowCount; row++) {
     const client = events.at('client_hash', row);
-    const momentSql = events.number('at', row) ?? 0;
+    const atMs = events.number('at', row) ?? 0;
     if (typeof client !== 'bigint') continue;
     const platform = events.text('platform', row) ?? '';
     switch (events.text('kind', row)) {
       case 'score':
-        devices.score(client, events.text('fingerprint', row), events.text('ip', row), momentSql);
+        devices.addScore(client, events.text('fingerprint', row), events.text('ip', row), atMs);
         break;
       case 'outcome': {
         const orderStage = readRecordedOrderStage(events.at('turned_away', row) === true);
-        devices.outcome(platform, client, readReport(events, row), orderStage, momentSql);
+        devices.addOutcome(platform, client, readReport(events, row), orderStage, atMs);
         break;
       }
       case 'override':
-        devices.override(client, readOverride(events, row, momentSql));
+        devices.setOverride(client, readOverride(events, row, atMs));
         break;
       default: {
-        const seen = devices.verdict(platform, client, momentSql, {
+        const seen = devices.addVerdict(platform, client, atMs, {
           wasBlocked: events.text('verdict', row) === 'BLOCK',
           attributes: readAttributes(events, row),
         });
         const counts = listCounts(seen, columns);
-        const withValues = countByValue(seen, ofValues);
+        const withValues = listValueCounts(seen, ofValues);
         const isShared =
           columns.some(({ counts: what }, place) => what === 'clients' && (counts[place] ?? 0) > 1) ||
           withValues.some((clients) => clients > 1);
-        const cells = [client, events.number('seq', row) ?? 0, momentSql, ...counts, ...withValues];
+        const cells = [client, events.number('seq', row) ?? 0, atMs, ...counts, ...withValues];
         // A row that equals the row before it is left out, because a journal may contain the same decision twice.
         if (!isShared || cells.join() === before) break;
         appender.add(...cells);
@@ -328,7 +341,7 @@ function readOverride(events: EventBatch, row: number, at: number): Override | n
     : { group, reason: '', by: '', at, expiresAt: events.number('expires_at', row) };
 }
 
-function listCounts(sightings: Sightings, columns: readonly SharingColumn[]): readonly number[] {
+function listCounts(sightings: Sightings, columns: readonly SharingCountColumn[]): readonly number[] {
   return columns.map(({ on, windowMs, counts }) => sightings[on].get(windowMs)?.[counts] ?? 0);
 }
 
@@ -344,10 +357,10 @@ type InputTable = (typeof TABLES_OF_INPUTS)[number];
  * device, and the number of other clients with each mark. These numbers are null if no other client was seen.
  */
 export async function createInputView({ ask, duck }: Evidence, ruleSets: readonly RuleSet[]): Promise<void> {
-  for (const table of TABLES_OF_INPUTS) await createTableView(duck, table, ask);
+  for (const table of TABLES_OF_INPUTS) await createInputTableView(duck, table, ask);
   for (const [column, tables] of Object.entries(NAMES))
     await duck.run(`CREATE TYPE IF NOT EXISTS input_${column} AS ENUM (${distinctNamesSql(column, tables)})`);
-  const counts = await countSharedDevices(duck, listSharingQuestions(ruleSets));
+  const counts = await createSharedDevicesTable(duck, collectSharingQuestions(ruleSets));
   const inputs = `(
     SELECT 'binding' AS kind, ${at('changed_at')}, ${CLIENT}, requisite_ref, method,
       epoch_ms(expires_at)::DOUBLE AS expires_at FROM bindings
@@ -368,7 +381,7 @@ export async function createInputView({ ask, duck }: Evidence, ruleSets: readonl
     UNION ALL BY NAME SELECT 'outcome' AS kind, ${at('reported_at')}, ${CLIENT}, order_ref,
       ${REPORT_COLUMNS_SQL}, turned_away
       FROM outcomes
-      WHERE ${betweenSql('reported_at', ask.from, ask.to).join(' AND ')}
+      WHERE ${listSpanConditions('reported_at', ask.from, ask.to).join(' AND ')}
     )`;
   const named = Object.keys(NAMES).map((column) => `${column}::input_${column} AS ${column}`);
   await duck.run(`CREATE OR REPLACE VIEW inputs AS
@@ -404,7 +417,11 @@ function at(column: string): string {
 }
 
 /** Creates the view of a table that few questions read. */
-export async function createTableView(duck: QueryEngine, table: InputTable, ask: ArchiveAsk): Promise<void> {
+export async function createInputTableView(
+  duck: QueryEngine,
+  table: InputTable,
+  ask: ArchiveEvidenceAsk,
+): Promise<void> {
   const columns: readonly ArchiveColumn[] = TABLES[table].columns;
   const names = columns.map(({ name }) => name).join(', ');
   const rows = rowsAsOfSql(ask.place, table, ask);
@@ -435,7 +452,7 @@ const BATCH_BITS = 16;
  * Lists conditions that split the clients evenly, so that no batch has many more decisions than `decisionsMax` and
  * the orders of a batch fit into memory. All rows of a client are in the same batch.
  */
-export function splitClients(decisions: number, decisionsMax: number): readonly string[] {
+export function listClientBatchConditions(decisions: number, decisionsMax: number): readonly string[] {
   const batches = Math.max(1, Math.ceil(decisions / decisionsMax));
   if (batches === 1) return ['true'];
   const border = (batch: number) =>

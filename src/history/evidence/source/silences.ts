@@ -1,10 +1,10 @@
-import { PLATFORM_SILENCE } from '#decision/payer/silence.ts';
+import { PLATFORM_SILENCE_LIMITS } from '#decision/payer/platform-silence.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL } from '#history/archive/order-status.ts';
 import { type QueryEngine, toNumberOrNull, toTextOrNull } from '#history/archive/query-engine.ts';
 import type { EvidenceSpan } from '#history/evidence/presentation.ts';
 
 /**
- * Finds the times in which a platform reported no outcome, by the same limits (`PLATFORM_SILENCE`) as in live
+ * Finds the times in which a platform reported no outcome, by the same limits (`PLATFORM_SILENCE_LIMITS`) as in live
  * traffic.
  */
 const SILENCES_SQL = `
@@ -30,8 +30,8 @@ const SILENCES_SQL = `
     SELECT *, lead(began) OVER (PARTITION BY platform ORDER BY reports) AS after FROM between_reports
   )
   SELECT platform, since, after, orders FROM silences JOIN usual USING (platform)
-  WHERE orders >= ${PLATFORM_SILENCE.ordersMin} AND told >= greatest(${PLATFORM_SILENCE.ordersMin}, ${PLATFORM_SILENCE.usualShareMin} * (granted - orders))
-    AND epoch_ms(coalesce(after, newest)) - epoch_ms(since) > ${PLATFORM_SILENCE.times} * greatest(usual_ms, ${PLATFORM_SILENCE.finestMs})
+  WHERE orders >= ${PLATFORM_SILENCE_LIMITS.ordersMin} AND told >= greatest(${PLATFORM_SILENCE_LIMITS.ordersMin}, ${PLATFORM_SILENCE_LIMITS.usualShareMin} * (granted - orders))
+    AND epoch_ms(coalesce(after, newest)) - epoch_ms(since) > ${PLATFORM_SILENCE_LIMITS.times} * greatest(usual_ms, ${PLATFORM_SILENCE_LIMITS.finestMs})
   ORDER BY since, platform`;
 
 /** Finds when platforms that usually report outcomes reported nothing, from the views of evidence. */

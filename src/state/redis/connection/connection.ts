@@ -39,9 +39,9 @@ export interface RedisConnection {
   /** Connects to the address again. Missing unless the store has one address, behind which the master may change. */
   readonly connectAnew?: () => void;
   /** Names the server that answers for a key. */
-  nodeOf(key: string): string;
-  /** Names all servers that take writes, by the names that `nodeOf` returns. */
-  nodes(): readonly string[];
+  serverOf(key: string): string;
+  /** Names all servers that take writes, by the names that `serverOf` returns. */
+  servers(): readonly string[];
   /** Finds a key for which that server answers. Returns null if it answers for none. */
   keyOn(node: string): string | null;
   /** Reads some of that server's keys from a cursor on. The first and the last cursor are '0'. */
@@ -49,7 +49,7 @@ export interface RedisConnection {
   /** Reads the server's own INFO. */
   infoOf(node: string): Promise<string>;
   /** Resolves when that server answers, or when it is no longer part of the store. */
-  pingNode(node: string): Promise<unknown>;
+  pingServer(node: string): Promise<unknown>;
   /** Replaces the connection to that server at once, because its replies can no longer be trusted. */
   renew(node: string): void;
   close(): Promise<void>;
@@ -263,8 +263,8 @@ function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, opening:
       commands: cluster,
       sharded: true,
       runScript: createScriptRunner(cluster),
-      nodeOf: (key) => addressOf(key) ?? 'nobody',
-      nodes: () => cluster.masters.map(({ address }) => address),
+      serverOf: (key) => addressOf(key) ?? 'nobody',
+      servers: () => cluster.masters.map(({ address }) => address),
       keyOn: (node) => {
         const owned = PROBE_KEYS.find((key) => addressOf(key) === node);
         return owned ?? null;
@@ -273,7 +273,7 @@ function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, opening:
         (await cluster.nodeByAddress.get(node)?.client?.scan(cursor, { COUNT: keys, MATCH: match })) ??
         NO_KEYS,
       infoOf: async (node) => (await cluster.nodeByAddress.get(node)?.client?.info()) ?? '',
-      pingNode: async (node) => cluster.nodeByAddress.get(node)?.client?.ping(),
+      pingServer: async (node) => cluster.nodeByAddress.get(node)?.client?.ping(),
       renew,
       close: () => closeClient(cluster),
     },
@@ -326,12 +326,12 @@ function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, openin
 function createOneServerPart(client: Standalone | Sentinel, node: string) {
   return {
     sharded: false,
-    nodeOf: () => node,
-    nodes: () => [node],
+    serverOf: () => node,
+    servers: () => [node],
     keyOn: () => PROBE_KEY,
     scanOn: (_node, cursor, keys, match = '*') => client.scan(cursor, { COUNT: keys, MATCH: match }),
     infoOf: () => client.info(),
-    pingNode: () => client.ping(),
+    pingServer: () => client.ping(),
     close: () => closeClient(client),
   } satisfies Partial<RedisConnection>;
 }

@@ -46,7 +46,7 @@ export function areTexts(count: number): (reply: unknown) => boolean {
   return (reply) => Array.isArray(reply) && reply.length === count && reply.every(isTextOrNull);
 }
 
-export function areSomeTexts(reply: unknown): boolean {
+export function areAllTexts(reply: unknown): boolean {
   return Array.isArray(reply) && reply.every(isText);
 }
 
@@ -66,7 +66,7 @@ export function requireWholeNumber(what: string, reply: unknown): number {
   throw new BadReply(what, reply);
 }
 
-export function requireItems(what: string, reply: unknown): readonly unknown[] {
+export function requireArray(what: string, reply: unknown): readonly unknown[] {
   if (Array.isArray(reply)) return reply;
   throw new BadReply(what, reply);
 }

@@ -1,9 +1,9 @@
 import { type DeclaredAttribute, findAttributeFault } from '#decision/payer/attributes.ts';
-import { explainUndeclared } from '#decision/rules/parse/fact-refs.ts';
+import { explainUndeclaredAttribute } from '#decision/rules/parse/fact-refs.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { type Member, YamlFile } from '#decision/rules/parse/yaml-file.ts';
-import { findNearestName, type RuleProblem, suggestName } from '#decision/rules/problem.ts';
-import { listSharedLists, type ParsedRules } from '#decision/rules/rule-set.ts';
+import { findNearestName, formatNameHint, type RuleProblem } from '#decision/rules/problem.ts';
+import { listSharedListNames, type ParsedRules } from '#decision/rules/rule-set.ts';
 
 type Node = Member['value'];
 
@@ -46,24 +46,24 @@ class CaseRemarks {
   }
 
   #onList(name: string): string | null {
-    const asked = listSharedLists(this.#rules);
+    const asked = listSharedListNames(this.#rules);
     if (asked.includes(name)) return null;
-    return `no rule checks the shared list "${name}"${asked.length === 0 ? '' : suggestName(name, asked)}`;
+    return `no rule checks the shared list "${name}"${asked.length === 0 ? '' : formatNameHint(name, asked)}`;
   }
 
   /** Adds a remark for each entry of a list of attribute values that no allowed value can match. */
   #onEntries(list: Node): void {
     const attribute = this.#member(list, 'attribute')?.value;
-    const name = attribute === undefined ? null : this.#file.plain(attribute);
+    const name = attribute === undefined ? null : this.#file.toPlainValue(attribute);
     const declared = typeof name === 'string' ? this.#rules.attributes.get(name) : undefined;
     const oneOf = declared?.oneOf ?? null;
     if (declared === undefined || oneOf === null) return;
     for (const entry of this.#items(list, 'entries')) {
-      const text = String(this.#file.plain(entry));
+      const text = String(this.#file.toPlainValue(entry));
       if (!oneOf.includes(text))
         this.#remark(
           entry,
-          `"${declared.name}" is never "${text}", so nobody is on the list by it${suggestName(text, oneOf)}`,
+          `"${declared.name}" is never "${text}", so nobody is on the list by it${formatNameHint(text, oneOf)}`,
         );
     }
   }
@@ -71,26 +71,26 @@ class CaseRemarks {
   #onAttribute(name: string, { key, value }: Member): void {
     const declared = this.#rules.attributes.get(name);
     if (declared === undefined)
-      this.#remark(key, explainUndeclared(name, this.#rules.attributes, ', so no rule sees it'));
+      this.#remark(key, explainUndeclaredAttribute(name, this.#rules.attributes, ', so no rule sees it'));
     else this.#remark(value, explainSlip(declared, value, this.#file));
   }
 
   #remark(node: Node, message: string | null): void {
-    if (message !== null) this.#remarks.push({ at: this.#file.at(node), message });
+    if (message !== null) this.#remarks.push({ at: this.#file.locate(node), message });
   }
 
   #member(node: Node | null, name: string): Member | undefined {
-    return this.#file.anyMembers(node, name)?.get(name);
+    return this.#file.readAnyMembers(node, name)?.get(name);
   }
 
   #members(node: Node | null, name: string): ReadonlyMap<string, Member> {
     const member = this.#member(node, name);
-    return (member === undefined ? null : this.#file.anyMembers(member.value, name)) ?? new Map();
+    return (member === undefined ? null : this.#file.readAnyMembers(member.value, name)) ?? new Map();
   }
 
   #items(node: Node | null, name: string): readonly Node[] {
     const member = this.#member(node, name);
-    return (member === undefined ? null : this.#file.items(member.value, name)) ?? [];
+    return (member === undefined ? null : this.#file.listItemNodes(member.value, name)) ?? [];
   }
 }
 
@@ -100,7 +100,7 @@ class CaseRemarks {
  */
 function explainSlip(declared: DeclaredAttribute, node: Node, file: YamlFile): string | null {
   const { name, type, oneOf } = declared;
-  const sent = file.plain(node);
+  const sent = file.toPlainValue(node);
   if (typeof sent === 'string') {
     const near = oneOf === null || oneOf.includes(sent) ? null : findNearestName(sent, oneOf);
     return near === null
@@ -108,7 +108,7 @@ function explainSlip(declared: DeclaredAttribute, node: Node, file: YamlFile): s
       : `"${name}" is not known with "${sent}", which "oneOf" lacks; did you mean "${near}"?`;
   }
   if (type !== 'text' || (typeof sent !== 'number' && typeof sent !== 'boolean')) return null;
-  const written = file.writtenNumber(node) ?? String(sent);
+  const written = file.findWrittenDigits(node) ?? String(sent);
   if (findAttributeFault(declared, written) !== null) return null;
   const kind = typeof sent === 'number' ? 'a number' : 'true or false';
   return `"${name}" is a text, and ${written} without quotes is ${kind}, so it is not known; write "${written}"`;

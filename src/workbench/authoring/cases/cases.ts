@@ -1,17 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import { Type } from '#base/json-schema.ts';
-import { count, list, type Shape, shape, word } from '#base/shapes.ts';
-import { listSkippedRules } from '#decision/holdout.ts';
-import { addAttributes, toScoreRequest, toVerdictRequest } from '#decision/requests.ts';
-import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
+import { count, list, plainText, shape, type ValueOf } from '#base/shapes.ts';
+import { selectSkippedHoldouts } from '#decision/holdout.ts';
+import { addDeclaredAttributes, toScoreRequest, toVerdictRequest } from '#decision/requests.ts';
+import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
 import { type RuleSetTrace, traceRuleSet } from '#decision/rules/evaluate/trace.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
-import { location, type RuleProblem, RuleProblemSchema, sortProblems } from '#decision/rules/problem.ts';
+import {
+  locationSchema,
+  type RuleProblem,
+  RuleProblemSchema,
+  sortProblems,
+} from '#decision/rules/problem.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { editYaml, findNamedItemIndex } from '#decision/rules/text/edited-text.ts';
 import { Simulation } from '#decision/simulation.ts';
-import { CASE_HMACS, CASE_PSEUDONYM } from '#workbench/authoring/case-pseudonym.ts';
+import { CASE_HMACS, deriveCasePseudonym } from '#workbench/authoring/case-pseudonym.ts';
 import { PLAIN_PAINT } from '#workbench/authoring/explain/explanation-text.ts';
 import { type Coverage, CoverageMeter, CoverageSchema } from './coverage.ts';
 import {
@@ -24,7 +29,7 @@ import {
 } from './expectations.ts';
 import { parseCases } from './parse-cases.ts';
 
-export interface CaseReport {
+export interface CaseRun {
   /** Problems of the case files. If there are any, no case was run. */
   readonly problems: readonly RuleProblem[];
   readonly passed: number;
@@ -33,16 +38,16 @@ export interface CaseReport {
 }
 
 /** Runs the cases of a rule set in virtual time. Each case runs on a platform of its own. */
-export function runCases(ruleSet: RuleSet, files: RuleFiles): CaseReport {
-  const rules = rehashConstants(ruleSet, CASE_HMACS);
+export function runCases(ruleSet: RuleSet, files: RuleFiles): CaseRun {
+  const rules = rehashRuleSet(ruleSet, CASE_HMACS);
   const problems: RuleProblem[] = [];
   const cases = parseCases(rules, files, problems);
   const meter = new CoverageMeter(rules, files);
   if (problems.length > 0) {
-    return { problems: sortProblems(problems), passed: 0, failures: [], coverage: meter.result() };
+    return { problems: sortProblems(problems), passed: 0, failures: [], coverage: meter.getCoverage() };
   }
   const failures = cases.map((ruleCase) => runCase(meter, ruleCase)).filter((failure) => failure !== null);
-  return { problems: [], passed: cases.length - failures.length, failures, coverage: meter.result() };
+  return { problems: [], passed: cases.length - failures.length, failures, coverage: meter.getCoverage() };
 }
 
 /** Traces the rules over the values that the failing step saw. Returns null if no rules were evaluated in the step. */
@@ -50,7 +55,7 @@ export async function traceFailure(
   rules: RuleSet,
   { values }: Pick<CaseFailure, 'values'>,
 ): Promise<RuleSetTrace | null> {
-  return values === null ? null : traceRuleSet(rehashConstants(rules, CASE_HMACS), values);
+  return values === null ? null : traceRuleSet(rehashRuleSet(rules, CASE_HMACS), values);
 }
 
 /** Runs a case. The first step that fails ends it, because later failures would only be consequences. */
@@ -58,8 +63,8 @@ function runCase(
   meter: CoverageMeter,
   { name, platform, lists, heldOut, startsAt, steps }: RuleCase,
 ): CaseFailure | null {
-  const simulation = new Simulation(meter.watched, platform, lists);
-  simulation.holdOut(meter.holdingOut(heldOut));
+  const simulation = new Simulation(meter.watchedRules, platform, lists);
+  simulation.holdOut(meter.createHoldOutTest(heldOut));
   let now = startsAt;
   for (const [index, step] of steps.entries()) {
     now += step.afterMs;
@@ -102,11 +107,11 @@ function performAction(
     case 'score': {
       const { answer, signals } = simulation.score(
         clientIdKey,
-        addAttributes(
-          toScoreRequest({ ...action.body, clientIdKey }, CASE_PSEUDONYM),
+        addDeclaredAttributes(
+          toScoreRequest({ ...action.body, clientIdKey }, deriveCasePseudonym),
           simulation.rules,
           action.body.attributes,
-          { pseudonym: CASE_PSEUDONYM },
+          { pseudonym: deriveCasePseudonym },
         ),
         now,
       );
@@ -115,16 +120,16 @@ function performAction(
     case 'verdict': {
       const decision = simulation.verdict(
         clientIdKey,
-        addAttributes(
+        addDeclaredAttributes(
           toVerdictRequest({ ...action.body, clientIdKey }, 'case', 'active'),
           simulation.rules,
           action.body.attributes,
-          { pseudonym: CASE_PSEUDONYM },
+          { pseudonym: deriveCasePseudonym },
         ),
         now,
       );
       const { flags = [] } = decision;
-      return { ...decision, flags, heldOut: listSkippedRules(decision.holdout).map(({ rule }) => rule) };
+      return { ...decision, flags, heldOut: selectSkippedHoldouts(decision.holdout).map(({ rule }) => rule) };
     }
     case 'outcome': {
       const { orderRef, outcome, cause, agoMs, money } = action;
@@ -173,10 +178,13 @@ function sortUnordered(member: string, value: unknown): unknown {
 }
 
 const ToldFailureSchema = shape('A case that failed', {
-  caseName: word('Of the case'),
+  caseName: plainText('Of the case'),
   /** The location of the failing step. */
-  at: location,
-  lines: list(word('For people'), 'What was expected and seen, and the rules of that step with their values'),
+  at: locationSchema,
+  lines: list(
+    plainText('For people'),
+    'What was expected and seen, and the rules of that step with their values',
+  ),
 });
 
 export const CaseResultsSchema = shape('What the cases of the version say', {
@@ -187,7 +195,7 @@ export const CaseResultsSchema = shape('What the cases of the version say', {
   coverage: CoverageSchema,
 });
 
-export type CaseResults = Shape<typeof CaseResultsSchema>;
+export type CaseResults = ValueOf<typeof CaseResultsSchema>;
 
 const RESULTS_KEPT_MAX = 20;
 
@@ -217,13 +225,13 @@ async function summarizeCases(ruleSet: RuleSet, files: RuleFiles): Promise<CaseR
 }
 
 export const ChangedLineSchema = shape('A line of a case file', {
-  file: word('Like cases/ladder.yaml', 'cases/ladder.yaml'),
+  file: plainText('Like cases/ladder.yaml', 'cases/ladder.yaml'),
   line: count('From 1'),
   before: Type.String({ description: 'As it is' }),
   after: Type.String({ description: 'As it would be' }),
 });
 
-type ChangedLine = Shape<typeof ChangedLineSchema>;
+type ChangedLine = ValueOf<typeof ChangedLineSchema>;
 
 export interface UpdatedCases {
   /** The texts of the case files that change, by path. Comments and layout are kept. */

@@ -1,6 +1,6 @@
-import { choice, count, list, percent, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import { choice, count, list, percent, plainText, shape, type ValueOf, yesNo } from '#base/shapes.ts';
 import { OTHERWISE } from '#decision/decision.ts';
-import type { FactReading } from '#decision/facts/fact.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
 import type { HoldoutFile, IsHeldOut } from '#decision/holdout.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import { type Comparison, type Condition, listComparisons } from '#decision/rules/condition.ts';
@@ -9,17 +9,17 @@ import { hashConstants } from '#decision/rules/evaluate/hashed-constants.ts';
 import { createMatcher, type Matcher } from '#decision/rules/matcher.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { locateMember } from '#decision/rules/parse/places.ts';
-import { type Location, location } from '#decision/rules/problem.ts';
-import { countRules, type Matchable, type RuleSet } from '#decision/rules/rule-set.ts';
+import { type Location, locationSchema } from '#decision/rules/problem.ts';
+import { countRules, type MatchableRule, type RuleSet } from '#decision/rules/rule-set.ts';
 
 const testedShare = (description: string) =>
   shape(description, { tested: count('Of them'), total: count('All'), percent: percent('Rounded down') });
 
-export type CoveredShare = Shape<ReturnType<typeof testedShare>>;
+export type CoveredShare = ValueOf<ReturnType<typeof testedShare>>;
 
 const UntestedRuleSchema = shape('A rule, or an `otherwise`, that decided in no case', {
-  name: word('Of the rule'),
-  at: location,
+  name: plainText('Of the rule'),
+  at: locationSchema,
   asked: yesNo('Cases asked it; otherwise an earlier rule always answered first'),
 });
 
@@ -27,9 +27,9 @@ const UntestedRuleSchema = shape('A rule, or an `otherwise`, that decided in no 
 const UNSEEN_SIDES = ['true', 'false', 'true and false'] as const;
 
 const OneSidedConditionSchema = shape('A condition seen only one way', {
-  rule: word('Of the rule'),
-  condition: word('As written'),
-  at: location,
+  rule: plainText('Of the rule'),
+  condition: plainText('As written'),
+  at: locationSchema,
   missing: choice(UNSEEN_SIDES, 'What no case has shown'),
 });
 
@@ -40,7 +40,7 @@ export const CoverageSchema = shape('What the cases exercise', {
   oneSidedConditions: list(OneSidedConditionSchema, 'In the order of asking'),
 });
 
-export type Coverage = Shape<typeof CoverageSchema>;
+export type Coverage = ValueOf<typeof CoverageSchema>;
 
 interface RuleRecord {
   readonly name: string;
@@ -64,20 +64,20 @@ interface ComparisonRecord {
  */
 export class CoverageMeter {
   /** The rule set to decide with. It has the same rules, but each rule notes the values that it sees. */
-  readonly watched: RuleSet;
+  readonly watchedRules: RuleSet;
   readonly #ruleCount: number;
   readonly #records: RuleRecord[] = [];
   /** The functions that note that a matching rule is skipped, by file and name of the rule. */
   readonly #skips = new Map<string, () => void>();
   readonly #hmacs: AttributeHmacs;
-  #lastValues: readonly FactReading[] = [];
+  #lastValues: readonly NullableFactValue[] = [];
 
   /** `files` say where each `otherwise` is written. */
   constructor(rules: RuleSet, files: RuleFiles) {
     const { groups, signals, verdicts, flags } = rules;
     this.#ruleCount = countRules(rules);
     this.#hmacs = rules.attributeHmacs;
-    this.watched = {
+    this.watchedRules = {
       ...rules,
       groups: {
         ...groups,
@@ -101,7 +101,7 @@ export class CoverageMeter {
   }
 
   /** The values that the rules saw last, including the conclusions from them. */
-  get lastValues(): readonly FactReading[] {
+  get lastValues(): readonly NullableFactValue[] {
     return this.#lastValues;
   }
 
@@ -109,7 +109,7 @@ export class CoverageMeter {
    * Returns a test that holds the clients of a case out of these rules. Rules are named by file and name. A rule that
    * matched and was skipped is not counted as tested.
    */
-  holdingOut(rules: readonly string[]): IsHeldOut {
+  createHoldOutTest(rules: readonly string[]): IsHeldOut {
     return (rule) => {
       const isHeldOut = rules.includes(rule);
       if (isHeldOut) this.#skips.get(rule)?.();
@@ -117,7 +117,7 @@ export class CoverageMeter {
     };
   }
 
-  result(): Coverage {
+  getCoverage(): Coverage {
     const comparisons = this.#records.flatMap(({ name, comparisons }) =>
       comparisons.map((comparison) => ({ rule: name, ...comparison })),
     );
@@ -142,9 +142,9 @@ export class CoverageMeter {
    */
   #watchFirstMatch<Params>(
     file: HoldoutFile,
-    rules: readonly Matchable<Params>[],
+    rules: readonly MatchableRule<Params>[],
     otherwiseAt: Location,
-  ): readonly Matchable<Params>[] {
+  ): readonly MatchableRule<Params>[] {
     const otherwise = createRecord(OTHERWISE, otherwiseAt, []);
     const watched = rules.map((rule, index) =>
       this.#watch(file, rule, () => {
@@ -156,7 +156,11 @@ export class CoverageMeter {
   }
 
   /** Watches a rule. `onPassed` is called when the rules after it are asked. */
-  #watch<Params>(file: HoldoutFile, rule: Matchable<Params>, onPassed: () => void): Matchable<Params> {
+  #watch<Params>(
+    file: HoldoutFile,
+    rule: MatchableRule<Params>,
+    onPassed: () => void,
+  ): MatchableRule<Params> {
     const { record, watched } = this.#watchRule(rule, onPassed);
     this.#skips.set(`${file}/${rule.name}`, () => {
       record.counted--;
@@ -165,10 +169,10 @@ export class CoverageMeter {
     return watched;
   }
 
-  #watchRule<Params>(rule: Matchable<Params>, onPassed: () => void) {
+  #watchRule<Params>(rule: MatchableRule<Params>, onPassed: () => void) {
     const record = createRecord(rule.name, rule.at, createComparisonRecords(rule.condition, this.#hmacs));
     this.#records.push(record);
-    const matches = (values: readonly FactReading[]) => {
+    const matches = (values: readonly NullableFactValue[]) => {
       this.#lastValues = values;
       const matched = rule.matches(values);
       record.asked = true;

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { formatSeconds } from '#base/duration.ts';
 import { OTHERWISE } from '#decision/decision.ts';
 import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
-import type { FactReading } from '#decision/facts/fact.ts';
-import { listHoldoutShares } from '#decision/holdout.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
+import { mapHoldoutShares } from '#decision/holdout.ts';
 import { OUTCOME_EFFECTS } from '#decision/payer/changes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { OverrideGroup } from '#decision/payer/client-state.ts';
@@ -11,10 +11,10 @@ import type { Outcome, OutcomeCause } from '#decision/payer/order.ts';
 import type { ScoreBody, VerdictBody } from '#decision/requests.ts';
 import { formatCallerText } from '#decision/rules/condition-text.ts';
 import {
-  formatSignal,
+  formatTracedSignal,
   type RuleSetTrace,
   type RuleTrace,
-  sumTracedWeights,
+  sumTracedSignalWeights,
 } from '#decision/rules/evaluate/trace.ts';
 import {
   choiceForm,
@@ -35,8 +35,8 @@ import type { ParsedRules, RuleSet } from '#decision/rules/rule-set.ts';
 import type { SharedLists } from '#decision/shared-lists.ts';
 import {
   formatExemption,
-  formatPlace,
-  formatRules,
+  formatFileLine,
+  formatRuleTraces,
   type PaintText,
 } from '#workbench/authoring/explain/explanation-text.ts';
 
@@ -96,7 +96,7 @@ function listFlags(rules: ParsedRules | null): readonly string[] {
 function createNameForm(names: readonly string[], schema: JsonSchema = {}): Form<string> {
   return {
     schema: { type: 'string', ...schema },
-    read: (file, node, what) => file.choice(node, what, names),
+    read: (file, node, what) => file.readChoice(node, what, names),
   };
 }
 
@@ -112,11 +112,11 @@ export function readExpectations(
     file.report(key, `a ${kind} has no answer; expect something of a score or verdict after it`);
     return [];
   }
-  const members = [...(file.members(value, `what a ${kind} answers`, names, []) ?? [])];
+  const members = [...(file.readMembers(value, `what a ${kind} answers`, names, []) ?? [])];
   return members.flatMap(([member, place]) => {
     const form = forms[member];
     const expected = form?.read(file, place.value, member);
-    return form === undefined ? [] : [{ member, value: expected, at: file.at(place.key) }];
+    return form === undefined ? [] : [{ member, value: expected, at: file.locate(place.key) }];
   });
 }
 
@@ -132,7 +132,7 @@ export function createExpectationSchema(forms: Expectable): JsonSchema | false {
 
 /** Creates the form for a list of rules that hold clients out, like `groups/blocked-by-unpaid-chain`. */
 export function heldOutForm(rules: ParsedRules | null, description: string): Form<readonly string[]> {
-  const names = rules === null ? [] : [...listHoldoutShares(rules).keys()];
+  const names = rules === null ? [] : [...mapHoldoutShares(rules).keys()];
   const rule = createNameForm(names, { pattern: '^(groups|bot-signals|verdicts)/[a-z][a-z0-9-]*$' });
   return listOrEmptyForm(rule, 'rule with a holdout', description);
 }
@@ -177,7 +177,7 @@ export function formatFailure(
   const width = Math.max(...differences.map(({ member }) => member.length));
   return [
     `${paint('fail', '✗')} ${paint('strong', caseName)}`,
-    `  ${join(folder, formatPlace(at))}  ${formatStep(failure)}`,
+    `  ${join(folder, formatFileLine(at))}  ${formatStep(failure)}`,
     ...differences.flatMap((difference) => differenceLines(difference, width, paint)),
     ...(trace === null ? [] : traceLines(failure, trace, rules, paint)),
   ];
@@ -189,7 +189,7 @@ function differenceLines(
   paint: PaintText,
 ): readonly string[] {
   const [wanted, found] = [formatValue(expected), formatValue(seen)];
-  const place = paint('faint', formatPlace(at));
+  const place = paint('faint', formatFileLine(at));
   const start = `    ${member.padEnd(width)}  expected ${paint('pass', wanted)}`;
   return wanted.length + found.length <= DIFFERENCE_CHARACTERS_MAX
     ? [`${start}, seen ${paint('fail', found)}  ${place}`]
@@ -223,7 +223,7 @@ function traceLines(
     const exempt = stage === 'signals' ? formatExemption(trace.exempt, paint) : [];
     return [
       title,
-      ...[...exempt, ...formatRules(told, paint)].map((line) => `  ${line}`),
+      ...[...exempt, ...formatRuleTraces(told, paint)].map((line) => `  ${line}`),
       ...(others === 0 ? [] : [paint('faint', `    ${others} more ${notAsked}`)]),
     ];
   };
@@ -255,9 +255,9 @@ function formatSignals({ values }: CaseFailure, { signals, exempt }: RuleSetTrac
   if (exempt?.passed === true) return 'none apply, the payer is exempt from all of them';
   const matching = signals.filter(({ matched }) => matched);
   if (matching.length === 0) return 'none matched';
-  const weight = sumTracedWeights(signals);
+  const weight = sumTracedSignalWeights(signals);
   const isNew = values?.[rules.facts.findIndex(({ name }) => name === 'isNewClient')] === true;
-  const names = matching.map(formatSignal).join(', ');
+  const names = matching.map(formatTracedSignal).join(', ');
   return `${names}; weight ${weight}, ${isNew ? 'but a new client is never a bot' : `a bot from ${rules.signals.threshold} on`}`;
 }
 
@@ -349,7 +349,7 @@ export interface CaseFailure {
   readonly elapsedMs: number;
   readonly differences: readonly UnmetExpectation[];
   /** The values that the rules saw, for `traceFailure`. Null if the step evaluates no rules. */
-  readonly values: readonly FactReading[] | null;
+  readonly values: readonly NullableFactValue[] | null;
 }
 
 export interface UnmetExpectation {

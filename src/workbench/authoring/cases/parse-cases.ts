@@ -22,14 +22,14 @@ import {
 import { OVERRIDE_GROUPS } from '#decision/payer/client-state.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
-import { explainUndeclared } from '#decision/rules/parse/fact-refs.ts';
+import { explainUndeclaredAttribute } from '#decision/rules/parse/fact-refs.ts';
 import {
   choiceForm,
   durationForm,
   type Form,
-  LIST_NAME,
   listForm,
   mappingForm,
+  NAME_SCHEMA,
   namedMembersForm,
   nullAsForm,
   nullableForm,
@@ -50,13 +50,13 @@ import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
 import type { Location, RuleProblem } from '#decision/rules/problem.ts';
 import { explainBadListName, isName, type ParsedRules } from '#decision/rules/rule-set.ts';
 import {
-  findContentFault,
+  findListContentFault,
+  InMemorySharedLists,
   LIST_KINDS,
-  ListMembership,
   NO_LISTS,
   readListValue,
 } from '#decision/shared-lists.ts';
-import { CASE_PSEUDONYM } from '#workbench/authoring/case-pseudonym.ts';
+import { deriveCasePseudonym } from '#workbench/authoring/case-pseudonym.ts';
 import {
   type CaseAction,
   type CaseStep,
@@ -108,12 +108,12 @@ export function caseFileForm(rules: ParsedRules | null): Form<readonly RuleCase[
     ({ lists, ...own }, { file, node }): RuleCase => ({
       ...own,
       lists: lists === undefined ? NO_LISTS : createMembership(lists, own.platform),
-      at: file.at(node),
+      at: file.locate(node),
     }),
     // A report names a case, so two cases may not share a name.
     ({ name }, { file, node }) => {
       if (name === undefined) return false;
-      const at = file.at(node);
+      const at = file.locate(node);
       const taken = first.getOrInsert(name, at);
       if (taken === at) return true;
       file.report(node, `the name "${name}" is taken by the case at ${taken.file}:${taken.line}`);
@@ -152,7 +152,7 @@ const LISTED_ATTRIBUTE = parsedTextForm(
 const sharedLists = (rules: ParsedRules | null) =>
   namedMembersForm(
     'The shared lists while the case runs, by name; others have no entries.',
-    LIST_NAME,
+    NAME_SCHEMA,
     mappingForm(
       'A shared list.',
       {
@@ -169,14 +169,14 @@ const sharedLists = (rules: ParsedRules | null) =>
       },
       ({ kind, attribute, entries }, { file }) =>
         entries.flatMap(({ value, node }) => {
-          const read = readListValue(kind, value, CASE_PSEUDONYM);
+          const read = readListValue(kind, value, deriveCasePseudonym);
           if (read.ok) return [{ kind, attribute, value: read.value, keys: read.keys }];
           file.report(node, read.problem);
           return [];
         }),
       ({ kind, attribute = null }, { file, node, members }) => {
         if (kind === undefined) return true;
-        const fault = findContentFault({ kind, attribute });
+        const fault = findListContentFault({ kind, attribute });
         const problem = fault === null ? explainNeverListed(rules, attribute) : `"attribute" ${fault}`;
         if (problem === null) return true;
         file.report(members.get('attribute')?.key ?? node, problem);
@@ -191,13 +191,13 @@ const sharedLists = (rules: ParsedRules | null) =>
 
 function explainNeverListed(rules: ParsedRules | null, attribute: string | null): string | null {
   if (rules === null || attribute === null || rules.attributes.has(attribute)) return null;
-  return explainUndeclared(attribute, rules.attributes, ', so nobody is on the list');
+  return explainUndeclaredAttribute(attribute, rules.attributes, ', so nobody is on the list');
 }
 
 type ListEntries = NonNullable<ReturnType<ReturnType<typeof sharedLists>['read']>>;
 
-function createMembership(lists: ListEntries, owner: PlatformName): ListMembership {
-  const membership = new ListMembership(CASE_PSEUDONYM);
+function createMembership(lists: ListEntries, owner: PlatformName): InMemorySharedLists {
+  const membership = new InMemorySharedLists(deriveCasePseudonym);
   for (const [list, entries] of lists) {
     for (const entry of entries) membership.add({ owner, list, expiresAt: null, ...entry });
   }
@@ -233,7 +233,7 @@ function createStepForm(rules: ParsedRules | null): Form<CaseStep> {
         everyMs: read.every,
         expect:
           expect === undefined ? [] : readExpectations(file, action.kind, expect, expected[action.kind]),
-        at: file.at(node),
+        at: file.locate(node),
       };
     },
     (_read, { file, node, members }) => {
@@ -282,7 +282,7 @@ const maybe = optionalForm(nullableForm(textForm('Null: none.')));
 const ATTRIBUTE_VALUE: Form<AttributeValue> = {
   schema: { type: ['string', 'number', 'boolean'], maxLength: ATTRIBUTE_CHARACTERS_MAX },
   read: (file, node, what) => {
-    const value = file.plain(node);
+    const value = file.toPlainValue(node);
     const isSaid = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
     if (isSaid && [...String(value)].length <= ATTRIBUTE_CHARACTERS_MAX) return value;
     const allowed = `a text of at most ${ATTRIBUTE_CHARACTERS_MAX} characters, a number, or true or false`;

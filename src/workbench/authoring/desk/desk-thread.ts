@@ -11,7 +11,7 @@ import {
   type LoadResult,
   loadDraft,
 } from '#decision/rules/text/draft-text.ts';
-import { removeForeignParts } from '#decision/rules/text/own-part.ts';
+import { excludeForeignParts } from '#decision/rules/text/own-part.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import {
   type CaseResults,
@@ -23,7 +23,7 @@ import { type RuleDiff, RuleDiffs } from '#workbench/authoring/diff/rule-diff.ts
 import {
   DraftRefused,
   type DraftToSave,
-  isRefusedByDisk,
+  isWritePermissionError,
   NOT_WRITABLE_MESSAGE,
   type SavedDraft,
   saveDraft,
@@ -36,7 +36,7 @@ import {
   findReleaseObstacle,
   type KnownLists,
   type LostCases,
-  listBreaches,
+  listBreachMessages,
   type ReleaseObstacle,
   type RuleRemark,
   writeRelease,
@@ -56,7 +56,7 @@ type Compared = Readonly<{ before: RulesSource; after: RulesSource; reader: Plat
 
 async function compare({ before, after, reader }: Compared): Promise<RuleDiff | null> {
   const [first, second] = [loadSource(before, reader), loadSource(after, reader)];
-  return first.ok && second.ok ? diffs.of(first.ruleSet, second.ruleSet) : null;
+  return first.ok && second.ok ? diffs.getDiff(first.ruleSet, second.ruleSet) : null;
 }
 
 function loadSource(source: RulesSource, reader: PlatformName): LoadResult {
@@ -68,7 +68,7 @@ function loadSource(source: RulesSource, reader: PlatformName): LoadResult {
 
 /** Returns the files that a platform may read. The owner of the installation reads the parts of all platforms. */
 function selectReadable(reader: PlatformName, files: RuleFiles): RuleFiles {
-  return isInstallation(reader) ? files : removeForeignParts(files, reader);
+  return isInstallation(reader) ? files : excludeForeignParts(files, reader);
 }
 
 type Opening = Readonly<{ folder: string; reader: PlatformName }>;
@@ -163,16 +163,16 @@ function save({ rulesDir, draft }: { rulesDir: string; draft: DraftToSave }): Sa
   return saved.ok ? saved : { ok: false, problems: cutProblems(saved.problems) };
 }
 
-type Releasing = Readonly<{ folder: string; digest: string; isOnlyLook: boolean }>;
+type Releasing = Readonly<{ folder: string; digest: string; isDryRun: boolean }>;
 
-function release({ folder, digest, isOnlyLook }: Releasing): DeskRelease {
+function release({ folder, digest, isDryRun }: Releasing): ReleaseCheck {
   const loaded = loadRuleSet(folder);
   const files = readRuleFiles(folder, []);
   if (!loaded.ok || files === null || loaded.ruleSet.digest !== digest)
     return { obstacle: { is: 'other files' }, lost: null, breaches: [] };
   const obstacle = findReleaseObstacle(folder, loaded.ruleSet, files);
-  if (obstacle === null && !isOnlyLook) refuseDiskErrors(() => writeRelease(folder, loaded.ruleSet, files));
-  const breaches = listBreaches(findBrokenPromises(loaded.ruleSet, files));
+  if (obstacle === null && !isDryRun) refuseDiskErrors(() => writeRelease(folder, loaded.ruleSet, files));
+  const breaches = listBreachMessages(findBrokenPromises(loaded.ruleSet, files));
   return { obstacle, lost: findLostCases(folder, loaded.ruleSet, files), breaches };
 }
 
@@ -180,7 +180,7 @@ function refuseDiskErrors<T>(write: () => T): T {
   try {
     return write();
   } catch (error) {
-    throw isRefusedByDisk(error) ? new DraftRefused(NOT_WRITABLE_MESSAGE) : error;
+    throw isWritePermissionError(error) ? new DraftRefused(NOT_WRITABLE_MESSAGE) : error;
   }
 }
 
@@ -253,7 +253,7 @@ export type CompletedDraft =
 export type DeskObstacle = ReleaseObstacle | { readonly is: 'other files' };
 
 /** The reason that prevents a release, and what else the person who releases must know. */
-export interface DeskRelease {
+export interface ReleaseCheck {
   readonly obstacle: DeskObstacle | null;
   readonly lost: LostCases | null;
   /** The promises that the version breaks, in words. */

@@ -1,11 +1,11 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { count, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { count, list, named, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import type { StoredEntry } from '#checkout/lists/list-entry.ts';
 import type { ListCopy } from '#checkout/lists/list-node.ts';
 import { type Comparison, listComparisons } from '#decision/rules/condition.ts';
-import { formatSharedLists } from '#decision/rules/condition-text.ts';
+import { formatSharedListNames } from '#decision/rules/condition-text.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { findNearestName, type RuleProblem, sortProblems } from '#decision/rules/problem.ts';
 import type { PromiseBreach } from '#decision/rules/promises.ts';
@@ -17,18 +17,18 @@ import {
   type ParsedRules,
   type RuleSet,
   type RuleVersion,
-  ruleVersion,
+  ruleVersionSchema,
 } from '#decision/rules/rule-set.ts';
-import { findShortenedFiles } from '#decision/rules/text/own-part.ts';
+import { listShortenedFileProblems } from '#decision/rules/text/own-part.ts';
 import type { ListContent, ListOwner } from '#decision/shared-lists.ts';
 import { createRelease, type Release } from '#state/rule-folders/release.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { listRuleVersions, RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
+import { analyzeRules } from '#workbench/authoring/analyze-rules.ts';
 import { listCaseRemarks } from '#workbench/authoring/cases/case-remarks.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
 import { parseCases } from '#workbench/authoring/cases/parse-cases.ts';
 import { findBrokenPromises } from '#workbench/authoring/promises.ts';
-import { proveRules } from '#workbench/authoring/prove.ts';
 
 /** A remark about a rule set. It may have an example payer, and the promise that the rule set breaks. */
 export type RuleRemark = RuleProblem & {
@@ -49,7 +49,7 @@ interface Examined {
 export function examineRuleSet(ruleSet: RuleSet, files: RuleFiles, lists: KnownLists | null): Examined {
   const caseProblems: RuleProblem[] = [];
   parseCases(ruleSet, files, caseProblems);
-  const { findings, notes } = proveRules(ruleSet, files);
+  const { findings, notes } = analyzeRules(ruleSet, files);
   const remarks = [
     ...notes,
     ...findBrokenPromises(ruleSet, files),
@@ -60,7 +60,7 @@ export function examineRuleSet(ruleSet: RuleSet, files: RuleFiles, lists: KnownL
 }
 
 /** Lists the messages of the remarks that are about broken promises. */
-export function listBreaches(remarks: readonly RuleRemark[]): readonly string[] {
+export function listBreachMessages(remarks: readonly RuleRemark[]): readonly string[] {
   return remarks.filter(({ promise }) => promise !== undefined).map(({ message }) => message);
 }
 
@@ -80,11 +80,11 @@ interface KnownList extends Pick<ListContent, 'attribute'> {
 }
 
 /** Selects the lists that have entries and that `seenBy` may know of, from a copy of all shared lists. */
-export function findKnownLists(copy: ListCopy, now: number, seenBy: ListOwner): KnownLists {
+export function selectKnownLists(copy: ListCopy, now: number, seenBy: ListOwner): KnownLists {
   const isSeen = ({ owner }: StoredEntry) =>
     seenBy === INSTALLATION_PLATFORM || [seenBy, INSTALLATION_PLATFORM].includes(owner);
   const isInForce = ({ expiresAt }: StoredEntry) => expiresAt === null || expiresAt > now;
-  const lists = copy.lists().flatMap((entries) => {
+  const lists = copy.listAllLists().flatMap((entries) => {
     const [first] = entries.values();
     if (first === undefined || !isSeen(first)) return [];
     return [{ name: first.list, attribute: first.attribute, isInForce: entries.values().some(isInForce) }];
@@ -102,7 +102,7 @@ export function listSharedListRemarks(rules: ParsedRules, known: KnownLists | nu
   if (first === undefined) return [];
   if (known !== null)
     return [...asked].flatMap(([list, { at }]) => listRemarksOnList(list, known, at, rules));
-  const which = formatSharedLists([...asked.keys()]);
+  const which = formatSharedListNames([...asked.keys()]);
   return [
     {
       at: first.at,
@@ -165,7 +165,7 @@ export function findReleaseObstacle(
   if (hasDraftName(rules.version)) return { is: 'draft name' };
   if (existsSync(join(folder, RELEASE_FILE))) return { is: 'released' };
   const { problems } = examineRuleSet(rules, files, null);
-  return toReleaseObstacle([...findShortenedFiles(files), ...problems], () => {
+  return findObstacleInProblems([...listShortenedFileProblems(files), ...problems], () => {
     const { passed, failures } = runCases(rules, files);
     return { passed, failed: failures.length };
   });
@@ -175,7 +175,7 @@ export function findReleaseObstacle(
  * Finds the reason that prevents a release: the problems of a version, or otherwise its cases, which are run only if
  * there are no problems. Returns null if nothing prevents it.
  */
-export function toReleaseObstacle(
+export function findObstacleInProblems(
   problems: readonly RuleRemark[],
   runCases: () => { readonly passed: number; readonly failed: number },
 ): ReleaseObstacle | null {
@@ -188,15 +188,15 @@ export function toReleaseObstacle(
 const LostCasesSchema = named(
   'LostCases',
   shape('Cases of the version that was released before one, and that this has no more', {
-    before: ruleVersion,
+    before: ruleVersionSchema,
     of: count('How many cases that one has'),
-    names: list(word('The name of a case'), 'Those that are missing, by their names'),
+    names: list(plainText('The name of a case'), 'Those that are missing, by their names'),
   }),
 );
 
-export type LostCases = Shape<typeof LostCasesSchema>;
+export type LostCases = ValueOf<typeof LostCasesSchema>;
 
-export const lostCasesMember = nullable(LostCasesSchema);
+export const LostCasesOrNullSchema = nullable(LostCasesSchema);
 
 /**
  * Finds the cases that the version in a folder lacks, compared with the version released before it. `seen` reduces

@@ -17,8 +17,8 @@ import type {
   CompletedDraft,
   DeskJobs,
   DeskObstacle,
-  DeskRelease,
   OpenedFolder,
+  ReleaseCheck,
 } from './desk-thread.ts';
 import type { KnownLists } from './examine.ts';
 
@@ -45,7 +45,7 @@ const TURNS = {
 } as const;
 
 /** The most rule sets that a node holds in memory for its desk. Each may be a megabyte. */
-export const DRAFTS_AT_HAND_MAX = 16;
+export const DRAFTS_IN_MEMORY_MAX = 16;
 
 /**
  * The most rule sets of one platform in memory. A platform that sends slowly or sends many then leaves room for the
@@ -54,7 +54,7 @@ export const DRAFTS_AT_HAND_MAX = 16;
 export const PLATFORM_DRAFTS_MAX = 4;
 
 const DRAFTS = {
-  atOnceMax: DRAFTS_AT_HAND_MAX,
+  atOnceMax: DRAFTS_IN_MEMORY_MAX,
   ownerMax: PLATFORM_DRAFTS_MAX,
   waitingMax: 0,
   first: { owner: INSTALLATION_PLATFORM, kept: 1 },
@@ -133,7 +133,7 @@ export class RuleDesk {
    * Releases the folder if it has this digest and nothing prevents the release. Throws `DraftRefused` if the folder
    * may not be written to.
    */
-  release(owner: PlatformName, version: RuleVersion, digest: string): Promise<DeskRelease> {
+  release(owner: PlatformName, version: RuleVersion, digest: string): Promise<ReleaseCheck> {
     return this.#release(owner, version, digest, false);
   }
 
@@ -141,20 +141,20 @@ export class RuleDesk {
    * Checks whether `release` would release the folder, and changes nothing. The result has the reason that prevents
    * the release.
    */
-  releasable(owner: PlatformName, version: RuleVersion, digest: string): Promise<DeskRelease> {
+  checkReleasable(owner: PlatformName, version: RuleVersion, digest: string): Promise<ReleaseCheck> {
     return this.#release(owner, version, digest, true);
   }
 
-  #release(owner: PlatformName, version: RuleVersion, digest: string, isOnlyLook: boolean) {
+  #release(owner: PlatformName, version: RuleVersion, digest: string, isDryRun: boolean) {
     const folder = join(this.rulesDir, version);
-    return restoreRefusal(this.#threads.run('release', { folder, digest, isOnlyLook }, { owner }));
+    return restoreRefusal(this.#threads.run('release', { folder, digest, isDryRun }, { owner }));
   }
 
   /**
    * Runs the work of a request whose body is a rule set, including reading the body. Throws `QueueFull` at once if
    * there is no room.
    */
-  atHand<T>(owner: PlatformName, work: () => Promise<T>): Promise<T> {
+  runWithDraftInMemory<T>(owner: PlatformName, work: () => Promise<T>): Promise<T> {
     return this.#drafts.run(owner, work);
   }
 

@@ -14,13 +14,13 @@ import {
   foldCondition,
   isFactRef,
   listComparisons,
-  listFacts,
+  listConditionFacts,
 } from '#decision/rules/condition.ts';
 import { LADDER_LEVELS_MAX } from '#decision/rules/parse/rule-ladders.ts';
 import {
   allOf,
   anyOf,
-  compare,
+  createComparison,
   createInnerFact,
   FactsByName,
   implies,
@@ -28,11 +28,11 @@ import {
 } from '#decision/rules/proof/built-conditions.ts';
 import { listRelationFacts } from '#decision/rules/proof/formula.ts';
 import {
+  type AssumedRequest,
+  collectKnowledge,
   type Knowledge,
-  listKnowledge,
   listSignalsUnlessExempt,
-  type RequestMoment,
-} from '#decision/rules/proof/relations.ts';
+} from '#decision/rules/proof/knowledge.ts';
 import {
   getPlatformSettings,
   type Holdout,
@@ -46,7 +46,7 @@ import { formatCondition } from './condition-changes.ts';
 
 /** The rules of two versions over the facts of one payer, in the form that a `Reasoner` needs to compare them. */
 export interface BothVersions {
-  readonly place: PlatformScope;
+  readonly scope: PlatformScope;
   /**
    * The version before, with the settings of the platform. Holdouts and exemptions are parts of the rules'
    * conditions.
@@ -63,14 +63,14 @@ export interface BothVersions {
   readonly skippedBefore: ReadonlyMap<string, Condition>;
   readonly skippedAfter: ReadonlyMap<string, Condition>;
   readonly conditions: readonly Condition[];
-  readonly knowledge: (moment: RequestMoment) => Knowledge;
+  readonly knowledge: (moment: AssumedRequest) => Knowledge;
 }
 
 /** A group of platforms that each version treats alike (the two versions may differ). */
 export interface PlatformScope {
   /** One of these platforms. Null for any platform that neither version names. */
   readonly platform: string | null;
-  readonly is: Condition;
+  readonly condition: Condition;
   readonly before: PlatformSettings;
   readonly after: PlatformSettings;
 }
@@ -89,11 +89,11 @@ export function listPlatformScopes(before: ParsedRules, after: ParsedRules): rea
   const apart = named.filter((name) => !isDeepStrictEqual(settingsFor(name), elsewhere));
   const byName = apart.map((name) => ({
     platform: name,
-    is: compare(PLATFORM, 'equal', name),
+    condition: createComparison(PLATFORM, 'equal', name),
     ...settingsFor(name),
   }));
-  const unnamed = apart.length === 0 ? allOf() : compare(PLATFORM, 'notIn', apart);
-  return [{ platform: null, is: unnamed, ...elsewhere }, ...byName];
+  const unnamed = apart.length === 0 ? allOf() : createComparison(PLATFORM, 'notIn', apart);
+  return [{ platform: null, condition: unnamed, ...elsewhere }, ...byName];
 }
 
 /**
@@ -107,7 +107,11 @@ export function combineVersions(before: ParsedRules, after: ParsedRules, place: 
   const own = apart.relabel(was.rules, is.rules);
   const labels = new Map(after.facts.map((ref) => [ref.label, apart.relabelled(ref).label]));
   const asked = listComparisons([...listDecidingConditions(was.rules), ...listDecidingConditions(is.rules)]);
-  const always = [place.is, ...relateDraws([...was.draws, ...is.draws]), ...apart.together(place, asked)];
+  const always = [
+    place.condition,
+    ...relateDraws([...was.draws, ...is.draws]),
+    ...apart.together(place, asked),
+  ];
   const withFactsOf = (rules: ParsedRules, other: ParsedRules) => {
     const more = other.facts.filter((ref) => !apart.isApart(ref));
     return {
@@ -116,7 +120,7 @@ export function combineVersions(before: ParsedRules, after: ParsedRules, place: 
     };
   };
   return {
-    place,
+    scope: place,
     before: was.rules,
     after: own,
     labelAfter: (label) => labels.get(label) ?? label,
@@ -124,13 +128,13 @@ export function combineVersions(before: ParsedRules, after: ParsedRules, place: 
     skippedAfter: new Map([...is.skipped].map(([label, when]) => [label, apart.condition(when)])),
     conditions: [...listDecidingConditions(was.rules), ...listDecidingConditions(own)],
     knowledge: (moment) => {
-      const shared = listKnowledge(withFactsOf(was.rules, own), moment);
-      const ofAfter = listKnowledge(withFactsOf(own, was.rules), moment);
+      const shared = collectKnowledge(withFactsOf(was.rules, own), moment);
+      const ofAfter = collectKnowledge(withFactsOf(own, was.rules), moment);
       const defined = new Set(shared.definitions.map(({ defined: of }) => of.label));
       return {
         conditions: [
           ...shared.conditions,
-          ...ofAfter.conditions.filter((condition) => apart.isIn(listFacts([condition]))),
+          ...ofAfter.conditions.filter((condition) => apart.isIn(listConditionFacts([condition]))),
           ...always,
         ],
         relations: [
@@ -155,7 +159,7 @@ function getCatalogued(name: string): FactRef {
 const PLATFORM = getCatalogued('platform');
 const CURRENCY = getCatalogued('currency');
 const LADDER_LEVEL = getCatalogued('ladderLevel');
-const ATTEMPT_OPEN = compare(getCatalogued('attemptOpen'), 'equal', true);
+const ATTEMPT_OPEN = createComparison(getCatalogued('attemptOpen'), 'equal', true);
 const CLOCKS = [getCatalogued('hourOfDay'), getCatalogued('dayOfWeek')];
 
 /**
@@ -169,7 +173,7 @@ const LADDER_FACTS = ['attemptOpen', 'ladderLevel', 'waitRemainingSeconds', 'wai
 
 /** The conditions that the ladder is at each of its levels. */
 const LADDER_LEVELS = Array.from({ length: LADDER_LEVELS_MAX + 1 }, (_, level) =>
-  compare(LADDER_LEVEL, 'equal', level),
+  createComparison(LADDER_LEVEL, 'equal', level),
 );
 
 /**
@@ -255,13 +259,13 @@ class FactsApart {
       allOf(...comparisons.filter(({ fact }) => names.includes(fact.name)).map((one) => this.#alike(one)));
     const known: Condition[] = [];
     if (this.has('currency')) {
-      const own = compare(this.relabelled(CURRENCY), 'equal', is.currency);
-      const unnamed = allOf(compare(CURRENCY, 'equal', was.currency), own);
+      const own = createComparison(this.relabelled(CURRENCY), 'equal', is.currency);
+      const unnamed = allOf(createComparison(CURRENCY, 'equal', was.currency), own);
       known.push(anyOf(unnamed, alike(asked, ['currency'])));
     }
     if (this.has('ladderLevel')) {
       const resetsMs = Math.min(...listResetAfterMs(was.ladder), ...listResetAfterMs(is.ladder));
-      const lately = compare(getCatalogued('secondsSinceLastVerdict'), 'lessThan', resetsMs / 1000);
+      const lately = createComparison(getCatalogued('secondsSinceLastVerdict'), 'lessThan', resetsMs / 1000);
       known.push(implies(lately, alike([...asked, ...LADDER_LEVELS, ATTEMPT_OPEN], LADDER_FACTS)));
     }
     const clocks = CLOCKS.filter(
@@ -287,8 +291,8 @@ class FactsApart {
     const shown = new Map<string, Condition>();
     for (let now = CLOCK_YEAR.fromMs; now < CLOCK_YEAR.toMs; now += CLOCK_STEP_MS) {
       const values = clocks.flatMap((ref) => [
-        compare(ref, 'equal', readClock(ref, was, now)),
-        compare(this.relabelled(ref), 'equal', readClock(ref, is, now)),
+        createComparison(ref, 'equal', readClock(ref, was, now)),
+        createComparison(this.relabelled(ref), 'equal', readClock(ref, is, now)),
       ]);
       shown.set(values.map(({ value }) => value).join(), allOf(...values));
     }
@@ -420,7 +424,7 @@ function relateDraws(draws: readonly Draw[]): readonly Condition[] {
 }
 
 function isDrawn(draw: Draw): Condition {
-  return compare(createInnerFact(formatDrawLabel(draw), BOOLEAN_DOMAIN), 'equal', true);
+  return createComparison(createInnerFact(formatDrawLabel(draw), BOOLEAN_DOMAIN), 'equal', true);
 }
 
 /**
@@ -430,11 +434,14 @@ function isDrawn(draw: Draw): Condition {
 function listHoldoutConditions({ facts }: ParsedRules, { maxAmounts }: Holdout): readonly Condition[] {
   const known = new FactsByName(facts);
   const bounds = Object.entries(maxAmounts ?? {}).map(([currency, most]) =>
-    allOf(known.is('currency', currency), compare(known.plain('amount'), 'lessThanInclusive', most)),
+    allOf(
+      known.is('currency', currency),
+      createComparison(known.requireFact('amount'), 'lessThanInclusive', most),
+    ),
   );
   return [
     known.is('overrideGroup', 'NONE'),
-    ...facts.filter(({ fact }) => fact.kind === 'listed').map((ref) => compare(ref, 'equal', false)),
+    ...facts.filter(({ fact }) => fact.kind === 'listed').map((ref) => createComparison(ref, 'equal', false)),
     ...(maxAmounts === null ? [] : [anyOf(...bounds)]),
   ];
 }

@@ -1,12 +1,17 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import { type TObject, Type } from '#base/json-schema.ts';
-import { choice, list, type Shape, shape, yesNo } from '#base/shapes.ts';
-import { type FactReading, type FactValue, factReading } from '#decision/facts/fact.ts';
-import { type Comparison, type Condition, type FactRef, listFacts } from '#decision/rules/condition.ts';
-import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
-import { compare } from '#decision/rules/proof/built-conditions.ts';
+import { choice, list, shape, type ValueOf, yesNo } from '#base/shapes.ts';
+import { type FactValue, type NullableFactValue, nullableFactValueSchema } from '#decision/facts/fact.ts';
+import {
+  type Comparison,
+  type Condition,
+  type FactRef,
+  listConditionFacts,
+} from '#decision/rules/condition.ts';
+import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { createComparison } from '#decision/rules/proof/built-conditions.ts';
+import { FACTS_COUNTING_EVERY_REQUEST } from '#decision/rules/proof/knowledge.ts';
 import { Reasoner, type WorkLimits } from '#decision/rules/proof/reasoner.ts';
-import { FACTS_OF_EVERY_REQUEST } from '#decision/rules/proof/relations.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { CASE_HMACS } from '#workbench/authoring/case-pseudonym.ts';
 import { type BothVersions, combineVersions, listPlatformScopes } from './both-versions.ts';
@@ -14,7 +19,7 @@ import {
   ANSWER_MEMBERS,
   AnswerSchema,
   answerTwice,
-  listWaysBetween,
+  listWaysAnswersDiffer,
   listWaysToDiffer,
   REQUEST_KINDS,
   type RequestKind,
@@ -25,21 +30,21 @@ import {
 const DiffExampleSchema = shape('A payer whom the two versions answer differently', {
   request: choice(REQUEST_KINDS, 'What is asked for'),
   differsIn: list(choice(ANSWER_MEMBERS, 'A part of the answer'), 'Of the nine that are compared'),
-  facts: Type.Record(factReading, {
+  facts: Type.Record(nullableFactValueSchema, {
     description: 'By label; null: not known; those not named are as of an ordinary first request',
   }),
   before: AnswerSchema,
   after: AnswerSchema,
 });
 
-type DiffExample = Shape<typeof DiffExampleSchema>;
+type DiffExample = ValueOf<typeof DiffExampleSchema>;
 
-export const FOUND_MEMBERS = {
+export const DIFF_EXAMPLES_MEMBERS = {
   examples: list(DiffExampleSchema, 'One for each way of differing, ten at most, the simplest first'),
   searched: yesNo('True: the search was complete, so without examples nobody is answered differently'),
 };
 
-export type DiffExamples = Shape<TObject<typeof FOUND_MEMBERS>>;
+export type DiffExamples = ValueOf<TObject<typeof DIFF_EXAMPLES_MEMBERS>>;
 
 const EXAMPLES_MAX = 10;
 
@@ -90,8 +95,8 @@ class ExampleSearch {
   #undecided = false;
 
   constructor(before: RuleSet, after: RuleSet) {
-    this.#before = rehashConstants(before, CASE_HMACS);
-    this.#after = rehashConstants(after, CASE_HMACS);
+    this.#before = rehashRuleSet(before, CASE_HMACS);
+    this.#after = rehashRuleSet(after, CASE_HMACS);
   }
 
   /** Searches. Yields after every step, so that the caller can pause or stop. */
@@ -119,10 +124,10 @@ class ExampleSearch {
     const reasoner = new Reasoner(knowledge, SEARCH_LIMITS);
     const conditions = ways.flatMap(({ must, mustNot }) => [...must, ...mustNot]);
     reasoner.prepare(conditions);
-    const asked = listFacts([...conditions, ...both.conditions]).filter(
+    const asked = listConditionFacts([...conditions, ...both.conditions]).filter(
       ({ fact }) => fact.kind !== 'concluded',
     );
-    const payer = new OrdinaryPayer(asked, both.place.before.currency, reasoner);
+    const payer = new OrdinaryPayer(asked, both.scope.before.currency, reasoner);
     yield* payer.settle();
     for (const { way, must, mustNot } of ways) {
       yield;
@@ -137,15 +142,15 @@ class ExampleSearch {
         this.#undecided = true;
         continue;
       }
-      const { platform } = both.place;
+      const { platform } = both.scope;
       const shown = { ...(platform === null ? {} : { platform }), ...payer.unlike(facts) };
-      const ways = listWaysBetween(answers, both.place);
+      const ways = listWaysAnswersDiffer(answers, both.scope);
       for (const way of ways) this.#shown.add(way);
       this.#found.set(ways.join('; '), { request, facts: shown, ...answers });
     }
   }
 
-  #answers(request: RequestKind, facts: PayerFacts, { place, labelAfter }: BothVersions): TwoAnswers {
+  #answers(request: RequestKind, facts: PayerFacts, { scope: place, labelAfter }: BothVersions): TwoAnswers {
     return answerTwice(
       request,
       { rules: this.#before, settings: place.before, factOf: (label) => facts.get(label) },
@@ -154,7 +159,7 @@ class ExampleSearch {
   }
 }
 
-type PayerFacts = ReadonlyMap<string, FactReading>;
+type PayerFacts = ReadonlyMap<string, NullableFactValue>;
 
 /** Facts that have no value for an ordinary payer. */
 const NOT_KNOWN: ReadonlySet<string> = new Set([
@@ -178,7 +183,7 @@ const ORDINARY: Readonly<Record<string, FactValue>> = {
   lastOutcome: 'NONE',
   paymentScore: 0.5,
   overrideGroup: 'NONE',
-  ...Object.fromEntries(['verdicts', ...FACTS_OF_EVERY_REQUEST].map((name) => [name, 1])),
+  ...Object.fromEntries(['verdicts', ...FACTS_COUNTING_EVERY_REQUEST].map((name) => [name, 1])),
   distinctFingerprints: 1,
   distinctIps: 1,
   clientsOnFingerprint: 1,
@@ -216,8 +221,8 @@ class OrdinaryPayer {
       asked.map((ref) => [
         ref.label,
         isUnknown(ref)
-          ? compare(ref, 'known', false)
-          : compare(ref, 'equal', ref.name === 'currency' ? currency : getOrdinaryValue(ref)),
+          ? createComparison(ref, 'known', false)
+          : createComparison(ref, 'equal', ref.name === 'currency' ? currency : getOrdinaryValue(ref)),
       ]),
     );
     reasoner.prepare([...this.#wishes.values()]);
@@ -253,7 +258,7 @@ class OrdinaryPayer {
   }
 
   /** Returns the facts in which a payer is not ordinary, among the facts that rules compare. */
-  unlike(facts: PayerFacts): Readonly<Record<string, FactReading>> {
+  unlike(facts: PayerFacts): Readonly<Record<string, NullableFactValue>> {
     const unlike = this.#asked.flatMap(({ label }) => {
       const value = facts.get(label);
       return value === undefined || value === this.#ordinary.get(label) ? [] : [[label, value] as const];

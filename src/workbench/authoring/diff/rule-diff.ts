@@ -1,14 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import { formatCount } from '#base/count-text.ts';
 import { formatDuration } from '#base/duration.ts';
-import { choice, list, named, type Shape, shape, word } from '#base/shapes.ts';
+import { choice, list, named, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import type { DeclaredAttribute } from '#decision/payer/attributes.ts';
 import type { LadderSettings } from '#decision/payer/ladder.ts';
 import { type Condition, collectNamedConditions } from '#decision/rules/condition.ts';
-import { formatExpected } from '#decision/rules/condition-text.ts';
+import { formatExpectedValue } from '#decision/rules/condition-text.ts';
 import {
-  EXEMPT,
-  type Exemption,
+  EXEMPTION_NAME,
   type FlagParams,
   type GroupParams,
   getPlatformSettings,
@@ -18,7 +17,8 @@ import {
   type Rule,
   type RuleList,
   type RuleSet,
-  ruleVersion,
+  ruleVersionSchema,
+  type SignalExemption,
   type SignalParams,
   type VerdictParams,
 } from '#decision/rules/rule-set.ts';
@@ -28,7 +28,12 @@ import {
   listConditionChanges,
   toPlainCondition,
 } from './condition-changes.ts';
-import { type DiffExamples, FOUND_MEMBERS, findDiffExamples, findDiffExamplesWithin } from './examples.ts';
+import {
+  DIFF_EXAMPLES_MEMBERS,
+  type DiffExamples,
+  findDiffExamples,
+  findDiffExamplesWithin,
+} from './examples.ts';
 
 const DIFF_PARTS = [
   'settings',
@@ -46,33 +51,33 @@ const DIFF_PARTS = [
 /** A difference between two rule sets. Comments, layout, descriptions and the sequence of members are not compared. */
 const RuleDifferenceSchema = shape('One thing that is decided otherwise', {
   part: choice(DIFF_PARTS, 'Where'),
-  name: word('A rule, a condition, a setting, a level, a list or a platform', 'asked-too-early'),
+  name: plainText('A rule, a condition, a setting, a level, a list or a platform', 'asked-too-early'),
   kind: choice(['added', 'removed', 'changed', 'renamed', 'reprioritised'], 'How'),
   /** The difference in words, for example `asked-too-early: waitRemainingSeconds > 0 -> > 2`. */
-  text: word('For people', 'asked-too-early: waitRemainingSeconds > 0 -> > 2'),
+  text: plainText('For people', 'asked-too-early: waitRemainingSeconds > 0 -> > 2'),
 });
 
-type RuleDifference = Shape<typeof RuleDifferenceSchema>;
+type RuleDifference = ValueOf<typeof RuleDifferenceSchema>;
 
 export const RuleDiffSchema = named(
   'RuleDiff',
   shape('What differs between two versions', {
-    before: ruleVersion,
-    after: ruleVersion,
+    before: ruleVersionSchema,
+    after: ruleVersionSchema,
     differences: list(RuleDifferenceSchema, 'Part by part; comments, layout and descriptions do not count'),
-    ...FOUND_MEMBERS,
-    note: word(
+    ...DIFF_EXAMPLES_MEMBERS,
+    note: plainText(
       'For people: what the examples are, or that there are none',
       'The two answer these payers differently, for example. Facts that are not named are those of an ordinary first request.',
     ),
   }),
 );
 
-export type RuleDiff = Shape<typeof RuleDiffSchema>;
+export type RuleDiff = ValueOf<typeof RuleDiffSchema>;
 
 /** Compares two versions without a time limit. Most searches take less than a second. */
 export function computeRuleDiff(before: RuleSet, after: RuleSet): RuleDiff {
-  const differences = diffRuleSets(before, after);
+  const differences = listRuleDifferences(before, after);
   return createDiff(
     before,
     after,
@@ -112,7 +117,7 @@ const DIFFS_KEPT_MAX = 20;
 export class RuleDiffs {
   readonly #kept = new LRUCache<string, Promise<RuleDiff>>({ max: DIFFS_KEPT_MAX });
 
-  of(before: RuleSet, after: RuleSet): Promise<RuleDiff> {
+  getDiff(before: RuleSet, after: RuleSet): Promise<RuleDiff> {
     const key = `${before.digest} ${after.digest}`;
     const known = this.#kept.get(key);
     if (known !== undefined) return known;
@@ -125,7 +130,7 @@ export class RuleDiffs {
   }
 
   async #search(before: RuleSet, after: RuleSet): Promise<RuleDiff> {
-    const differences = diffRuleSets(before, after);
+    const differences = listRuleDifferences(before, after);
     const isAlike = differences.length === 0;
     const found = isAlike ? ALIKE : await findDiffExamplesWithin(before, after, SEARCH_MS_MAX);
     return createDiff(before, after, differences, found);
@@ -152,7 +157,7 @@ function listValueChanges(
 }
 
 /** Lists all differences between two rule sets, part by part. */
-export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
+export function listRuleDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
   return [
     ...listTextDifferences('settings', settingTexts(before.settings), settingTexts(after.settings)),
     ...listTextDifferences('attributes', attributeTexts(before), attributeTexts(after)),
@@ -180,14 +185,17 @@ export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly 
 }
 
 /** Compares the exemptions from all signals, in the same way as the conditions of a rule. */
-function listExemptDifferences(before: Exemption | null, after: Exemption | null): readonly RuleDifference[] {
+function listExemptDifferences(
+  before: SignalExemption | null,
+  after: SignalExemption | null,
+): readonly RuleDifference[] {
   if (before !== null && after !== null) {
     const [was, is] = [before, after].map(({ written }) => toPlainCondition(written, true));
     if (was === undefined || is === undefined) return [];
-    return listConditionChanges(was, is).map((change) => createChange('bot-signals', EXEMPT, change));
+    return listConditionChanges(was, is).map((change) => createChange('bot-signals', EXEMPTION_NAME, change));
   }
   const [was, is] = [before, after].map((one) => (one === null ? null : formatCondition(one.written)));
-  return listValueChanges('bot-signals', EXEMPT, was ?? null, is ?? null);
+  return listValueChanges('bot-signals', EXEMPTION_NAME, was ?? null, is ?? null);
 }
 
 type Params = Readonly<Record<string, string>>;
@@ -444,7 +452,7 @@ function formatEntryCount(list: RuleList | undefined): string | null {
 const NAMED_ENTRIES_MAX = 20;
 
 function formatSome(values: RuleList['values']): string {
-  const named = values.slice(0, NAMED_ENTRIES_MAX).map(formatExpected).join(', ');
+  const named = values.slice(0, NAMED_ENTRIES_MAX).map(formatExpectedValue).join(', ');
   const more = values.length - NAMED_ENTRIES_MAX;
   return more > 0 ? `${named} and ${more} more` : named;
 }

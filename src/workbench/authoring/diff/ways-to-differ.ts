@@ -1,25 +1,25 @@
 import { isDeepStrictEqual } from 'node:util';
-import { count, list, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import { count, list, nullable, plainText, shape, type ValueOf, yesNo } from '#base/shapes.ts';
 import { type Assessment, concludeFromValues } from '#decision/assess.ts';
-import { isBot, OTHERWISE } from '#decision/decision.ts';
+import { isBotSchema, OTHERWISE } from '#decision/decision.ts';
 import { CLIENT_GROUPS } from '#decision/decision-words.ts';
-import type { FactReading } from '#decision/facts/fact.ts';
-import { type IsHeldOut, listSkippedRules } from '#decision/holdout.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
+import { type IsHeldOut, selectSkippedHoldouts } from '#decision/holdout.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { type ClientGroup, clientGroup } from '#decision/payer/client-state.ts';
-import { climbLadder, EMPTY_LADDER, getLevels, type Ladder } from '#decision/payer/ladder.ts';
+import { type ClientGroup, clientGroupSchema } from '#decision/payer/client-state.ts';
+import { climbLadder, EMPTY_LADDER, getLevelWaitsMs, type Ladder } from '#decision/payer/ladder.ts';
 import { computePaymentScore, formatPaymentScore, type Smoothing } from '#decision/payer/payment-score.ts';
-import { getFactType, redecide } from '#decision/redecision.ts';
+import { getFactValueType, redecide } from '#decision/redecision.ts';
 import { type Condition, type FactRef, keepsPseudonym } from '#decision/rules/condition.ts';
 import { LADDER_LEVELS_MAX } from '#decision/rules/parse/rule-ladders.ts';
-import { allOf, anyOf, compare, FactsByName, not } from '#decision/rules/proof/built-conditions.ts';
+import { allOf, anyOf, createComparison, FactsByName, not } from '#decision/rules/proof/built-conditions.ts';
 import {
   type ParsedRules,
   type PlatformSettings,
   type Rule,
   type RuleSet,
   type VerdictParams,
-  verdict,
+  verdictSchema,
 } from '#decision/rules/rule-set.ts';
 import { CASE_HMACS } from '#workbench/authoring/case-pseudonym.ts';
 import { type BothVersions, formatDrawLabel, type PlatformScope } from './both-versions.ts';
@@ -27,7 +27,7 @@ import { formatCondition } from './condition-changes.ts';
 
 /** A way in which two versions may answer a payer differently, with the conditions under which they do. */
 export interface WayToDiffer {
-  /** The way, as `listWaysBetween` names it. */
+  /** The way, as `listWaysAnswersDiffer` names it. */
   readonly way: string;
   readonly askedFor: RequestKind;
   readonly must: readonly Condition[];
@@ -35,7 +35,7 @@ export interface WayToDiffer {
 }
 
 /** Names the ways in which two answers differ on a platform. */
-export function listWaysBetween(
+export function listWaysAnswersDiffer(
   { before: was, after: is, differsIn }: TwoAnswers,
   { platform }: PlatformScope,
 ): readonly string[] {
@@ -76,7 +76,7 @@ export function* listWaysToDiffer(both: BothVersions): Generator<WayToDiffer> {
   yield* listLimitWays(both);
 }
 
-function* listVerdictWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
+function* listVerdictWays({ before, after, scope: place }: BothVersions): Generator<WayToDiffer> {
   const differs = createVerdictTest(before, after);
   for (const was of listFirstMatches(before.verdicts.rules, before.verdicts.otherwise)) {
     for (const is of listFirstMatches(after.verdicts.rules, after.verdicts.otherwise)) {
@@ -110,9 +110,9 @@ function createVerdictTest(before: ParsedRules, after: ParsedRules) {
             ] as const,
         );
   const at = ([one, other]: readonly [number, number]) =>
-    allOf(compare(was.level, 'equal', one), compare(is.level, 'equal', other));
+    allOf(createComparison(was.level, 'equal', one), createComparison(is.level, 'equal', other));
   const climbs = ({ settings }: ParsedRules, { ladder }: VerdictParams, level: number) =>
-    climbLadder({ ...EMPTY_LADDER, level }, getLevels(settings.ladder, ladder), 0, 0);
+    climbLadder({ ...EMPTY_LADDER, level }, getLevelWaitsMs(settings.ladder, ladder), 0, 0);
   const waitsDiffer = (one: VerdictParams, other: VerdictParams) =>
     pairs.flatMap((pair) => {
       const [a, b] = [climbs(before, one, pair[0]), climbs(after, other, pair[1])];
@@ -120,7 +120,7 @@ function createVerdictTest(before: ParsedRules, after: ParsedRules) {
       if (a.waitUntil === b.waitUntil) return [];
       // If more of the last wait remains than this, the last wait determines both new waits.
       const seconds = Math.ceil(Math.max(a.waitUntil ?? 0, b.waitUntil ?? 0) / 1000);
-      return [allOf(at(pair), compare(was.remaining, 'lessThanInclusive', seconds))];
+      return [allOf(at(pair), createComparison(was.remaining, 'lessThanInclusive', seconds))];
     });
   const forgotten = pairs.filter(([one, other]) => one !== other).map(at);
   const openApart = [allOf(was.open, not(is.open)), allOf(is.open, not(was.open))];
@@ -135,8 +135,8 @@ function createVerdictTest(before: ParsedRules, after: ParsedRules) {
 function getLadderFacts({ facts }: ParsedRules) {
   const known = new FactsByName(facts);
   return {
-    level: known.plain('ladderLevel'),
-    remaining: known.plain('waitRemainingSeconds'),
+    level: known.requireFact('ladderLevel'),
+    remaining: known.requireFact('waitRemainingSeconds'),
     open: known.is('attemptOpen', true),
   };
 }
@@ -157,7 +157,7 @@ function* listGroupWays({ before, after }: BothVersions, askedFor: RequestKind):
   for (const one of CLIENT_GROUPS) {
     for (const other of CLIENT_GROUPS) {
       if (one === other) continue;
-      const must = [compare(was, 'equal', one), compare(is, 'equal', other)];
+      const must = [createComparison(was, 'equal', one), createComparison(is, 'equal', other)];
       yield { way: groupWay(one, other), askedFor, must, mustNot: [] };
     }
   }
@@ -167,7 +167,7 @@ function* listBotWays({ before, after }: BothVersions, askedFor: RequestKind): G
   const [was, is] = [getConclusion(before, 'isBot'), getConclusion(after, 'isBot')];
   if (was.label === is.label) return;
   for (const wasBot of [false, true]) {
-    const must = [compare(was, 'equal', wasBot), compare(is, 'equal', !wasBot)];
+    const must = [createComparison(was, 'equal', wasBot), createComparison(is, 'equal', !wasBot)];
     yield { way: botWay(wasBot), askedFor, must, mustNot: [] };
   }
 }
@@ -176,7 +176,7 @@ function* listBotWays({ before, after }: BothVersions, askedFor: RequestKind): G
  * Lists the way to get another score by another smoothing. The scores differ after the first few orders. If no such
  * orders are found, they may differ later for any client with a finished order.
  */
-function* listScoreWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
+function* listScoreWays({ before, after, scope: place }: BothVersions): Generator<WayToDiffer> {
   const [was, is] = [before.settings.smoothing, after.settings.smoothing];
   if (isDeepStrictEqual(was, is)) return;
   const known = new FactsByName(before.facts);
@@ -200,17 +200,19 @@ function findOrdersScoredApart(was: Smoothing, is: Smoothing) {
   return null;
 }
 
-function* listLimitWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
+function* listLimitWays({ before, after, scope: place }: BothVersions): Generator<WayToDiffer> {
   for (const group of CLIENT_GROUPS) {
     const [was, is] = [before, after].map((rules) => getLimits(rules, rules.settings, group));
     if (isDeepStrictEqual(was, is)) continue;
-    const must = [before, after].map((rules) => compare(getConclusion(rules, 'clientGroup'), 'equal', group));
+    const must = [before, after].map((rules) =>
+      createComparison(getConclusion(rules, 'clientGroup'), 'equal', group),
+    );
     yield { way: limitsWay(group, place.platform), askedFor: 'score', must, mustNot: [] };
   }
 }
 
 function getConclusion({ facts }: ParsedRules, name: string): FactRef {
-  return new FactsByName(facts).plain(name);
+  return new FactsByName(facts).requireFact(name);
 }
 
 /** The first rule that matches, or `otherwise`. The rule matches, and no rule before it does. */
@@ -263,31 +265,34 @@ export const REQUEST_KINDS = ['verdict', 'score'] as const;
 export type RequestKind = (typeof REQUEST_KINDS)[number];
 
 export const AnswerSchema = shape('What a version answers to a payer with certain facts', {
-  verdict: nullable(verdict),
-  rule: nullable(word('That gave the verdict; null of a score', 'asked-too-early')),
+  verdict: nullable(verdictSchema),
+  rule: nullable(plainText('That gave the verdict; null of a score', 'asked-too-early')),
   /** A wait that follows a longer one is as long as the longer one. */
   waitSeconds: nullable(count('As the ladder alone has it; null without WAIT')),
-  ladder: nullable(word('Where the client stands on it afterwards; null of a score', 'level 2')),
+  ladder: nullable(plainText('Where the client stands on it afterwards; null of a score', 'level 2')),
   requisite: yesNo('Whether the bound requisite, or its acceptors, are named'),
-  clientGroup,
-  isBot,
-  paymentScore: word('As scores and records have it', '0.5000'),
-  payLimitValue: nullable(list(word('Like EUR:250.00'), 'Of a score; null where answers have none')),
-  heldOut: list(word('A rule, and the share of the clients'), 'What kept a rule from applying; of a verdict'),
-  text: word(
+  clientGroup: clientGroupSchema,
+  isBot: isBotSchema,
+  paymentScore: plainText('As scores and records have it', '0.5000'),
+  payLimitValue: nullable(list(plainText('Like EUR:250.00'), 'Of a score; null where answers have none')),
+  heldOut: list(
+    plainText('A rule, and the share of the clients'),
+    'What kept a rule from applying; of a verdict',
+  ),
+  text: plainText(
     'All of this, and all in which it differs from the answer of the other version',
     'WAIT 300 s by asked-too-early, NEW, no bot, level 2',
   ),
 });
 
-type Answer = Shape<typeof AnswerSchema>;
+type Answer = ValueOf<typeof AnswerSchema>;
 
 interface AnsweringVersion {
   /** The rules. The constants that they compare with pseudonyms are replaced by HMACs (`CASE_HMACS`). */
   readonly rules: RuleSet;
   readonly settings: PlatformSettings;
   /** Returns the value of a fact or a draw. Returns undefined if the value does not matter. */
-  readonly factOf: (label: string) => FactReading | undefined;
+  readonly factOf: (label: string) => NullableFactValue | undefined;
 }
 
 export interface TwoAnswers {
@@ -354,7 +359,7 @@ function answerVerdict({ rules, settings, factOf }: AnsweringVersion, isHeldOut:
       const known = factOf(ref.label);
       return [
         ref.label,
-        toKeptValue(ref, known === undefined ? UNUSED_VALUES[getFactType(ref.fact)] : known),
+        toKeptValue(ref, known === undefined ? UNUSED_VALUES[getFactValueType(ref.fact)] : known),
       ];
     }),
   );
@@ -369,7 +374,7 @@ function answerVerdict({ rules, settings, factOf }: AnsweringVersion, isHeldOut:
   };
   const again = redecide({ ...rules, settings, platforms: new Map() }, request, isHeldOut);
   if (again.kind !== 'decided') throw new Error('a payer of all facts lacks one of them');
-  const { assessment, concluded, drawn } = again;
+  const { assessment, concluded, drawnHoldouts: drawn } = again;
   const { verdict, rule, waitSeconds } = concluded;
   return {
     verdict,
@@ -381,12 +386,12 @@ function answerVerdict({ rules, settings, factOf }: AnsweringVersion, isHeldOut:
     clientGroup: assessment.clientGroup,
     isBot: assessment.isBot,
     paymentScore: computeScoreText(settings, factOf),
-    heldOut: listSkippedRules(drawn).map((held) => formatDrawLabel(held)),
+    heldOut: selectSkippedHoldouts(drawn).map((held) => formatDrawLabel(held)),
   };
 }
 
 /** Converts a fact's value to the recorded value, which is an HMAC if the fact is kept as a pseudonym. */
-function toKeptValue(ref: FactRef, value: FactReading): FactReading {
+function toKeptValue(ref: FactRef, value: NullableFactValue): NullableFactValue {
   if (typeof value !== 'string' || !keepsPseudonym(ref)) return value;
   return CASE_HMACS.derivePseudonyms(value)[0] ?? null;
 }

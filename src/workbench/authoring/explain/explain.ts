@@ -1,18 +1,33 @@
 import { isDeepStrictEqual } from 'node:util';
 import { formatDuration } from '#base/duration.ts';
 import { Type } from '#base/json-schema.ts';
-import { createMomentWriter, list, named, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
-import { findRaisedFlags } from '#decision/assess.ts';
+import {
+  createMomentWriter,
+  list,
+  named,
+  nullable,
+  plainText,
+  shape,
+  type ValueOf,
+  yesNo,
+} from '#base/shapes.ts';
+import { listRaisedFlags } from '#decision/assess.ts';
 import type { ConcludedVerdict } from '#decision/conclude-verdict.ts';
-import { DECISION_MEMBERS, type Decision, DecisionSchema, isBot, OTHERWISE } from '#decision/decision.ts';
-import type { FactReading } from '#decision/facts/fact.ts';
-import { type DrawnHoldout, listSkippedRules, replayHoldouts } from '#decision/holdout.ts';
-import { clientGroup } from '#decision/payer/client-state.ts';
-import { getLevels, getRemainingWaitMs, type Ladder, LadderSchema } from '#decision/payer/ladder.ts';
+import {
+  DECISION_MEMBERS,
+  type Decision,
+  DecisionSchema,
+  isBotSchema,
+  OTHERWISE,
+} from '#decision/decision.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
+import { type DrawnHoldout, replayHoldouts, selectSkippedHoldouts } from '#decision/holdout.ts';
+import { clientGroupSchema } from '#decision/payer/client-state.ts';
+import { getLevelWaitsMs, getRemainingWaitMs, type Ladder, LadderSchema } from '#decision/payer/ladder.ts';
 import { formatPaymentScore } from '#decision/payer/payment-score.ts';
 import {
   explainUnknownSecret,
-  getFactType,
+  getFactValueType,
   type LackingFacts,
   type Redecided,
   redecide,
@@ -21,45 +36,50 @@ import { foldCondition } from '#decision/rules/condition.ts';
 import { formatSeenFact, joinWords } from '#decision/rules/condition-text.ts';
 import {
   type ComparisonTrace,
-  ConditionSchema,
   type ConditionTrace,
-  formatSignal,
-  isCounted,
+  ConditionTraceSchema,
+  formatTracedSignal,
+  hasTakenEffect,
   type RuleTrace,
   RuleTraceSchema,
-  sumTracedWeights,
+  sumTracedSignalWeights,
   traceRuleSet,
 } from '#decision/rules/evaluate/trace.ts';
 import {
   getPlatformSettings,
   type PlatformSettings,
   type RuleSet,
-  verdict,
+  verdictSchema,
 } from '#decision/rules/rule-set.ts';
-import { createSupportWords } from './support-words.ts';
+import { createSupportTexts } from './support-texts.ts';
 
-const why = word('Why, in a sentence');
+const why = plainText('Why, in a sentence');
 const rules = list(RuleTraceSchema, 'In the order of asking');
 
 export const RulesAccountSchema = named(
   'RulesAccount',
   shape('How the rules came to a verdict', {
     groups: shape('How the group came about', {
-      group: clientGroup,
-      rule: word('That gave it'),
+      group: clientGroupSchema,
+      rule: plainText('That gave it'),
       why,
       rules,
     }),
     signals: shape('How the bot flag came about', {
-      isBot,
+      isBot: isBotSchema,
       weight: Type.Number({ description: 'Of the matching signals' }),
       threshold: Type.Number({ description: 'A bot from here on' }),
       why,
       /** The conditions under which no signal applies. Null if the rule set has none. */
-      exempt: nullable(ConditionSchema),
+      exempt: nullable(ConditionTraceSchema),
       rules,
     }),
-    verdicts: shape('How the verdict came about', { verdict, rule: word('That gave it'), why, rules }),
+    verdicts: shape('How the verdict came about', {
+      verdict: verdictSchema,
+      rule: plainText('That gave it'),
+      why,
+      rules,
+    }),
     flags: shape('How the flags beside the verdict came about', {
       raised: list(Type.String(), 'The flags, each once'),
       why,
@@ -68,20 +88,20 @@ export const RulesAccountSchema = named(
   }),
 );
 
-export type RulesAccount = Shape<typeof RulesAccountSchema>;
+export type RulesAccount = ValueOf<typeof RulesAccountSchema>;
 
 const LadderAccountSchema = shape('The ladder, also in words', {
   ...LadderSchema.properties,
-  words: word('For people', 'no wait so far'),
+  words: plainText('For people', 'no wait so far'),
 });
 
 const RerunDifferenceSchema = shape('A member that comes out differently; null stands for an absent one', {
-  member: word('Of the decision'),
+  member: plainText('Of the decision'),
   recorded: Type.Unknown({ description: 'What the record says' }),
   rerun: Type.Unknown({ description: 'What the rules say' }),
 });
 
-type RerunDifference = Shape<typeof RerunDifferenceSchema>;
+type RerunDifference = ValueOf<typeof RerunDifferenceSchema>;
 
 export const ExplanationSchema = named(
   'Explanation',
@@ -96,29 +116,29 @@ export const ExplanationSchema = named(
     ),
     reproduced: yesNo('Asked again with the recorded facts, the rule set gives the same decision'),
     differences: list(RerunDifferenceSchema, 'Members in which it does not'),
-    verification: word(
+    verification: plainText(
       'The same in a sentence, or what is missing for the comparison',
       'The rule set that decided is not here.',
     ),
-    payerText: word(
+    payerText: plainText(
       'What support may say to the payer: the payerText of the rule in the version that decided, or else a text by verdict and wait',
       'Your payment of 25.00 EUR can go ahead: please continue on the payment page.',
     ),
-    integratorText: word(
+    integratorText: plainText(
       'What support may write to whoever asked for the verdict',
       'Order order-1001, 25.00 EUR by card, asked at 2026-01-01 12:00:00 UTC: ..',
     ),
   }),
 );
 
-export type Explanation = Shape<typeof ExplanationSchema>;
+export type Explanation = ValueOf<typeof ExplanationSchema>;
 
 /**
  * Explains a decision from its record: it traces the rules over the recorded facts, and decides again from them. A
  * rule set with another digest than the decision's is not used, because it may have other rules. The explanation then
  * says which rule set is missing.
  */
-export async function explainFromRecord(rules: RuleSet, decision: Decision): Promise<Explanation> {
+export async function explainByRules(rules: RuleSet, decision: Decision): Promise<Explanation> {
   if (rules.digest !== decision.digest || rules.version !== decision.ruleVersion) {
     return explainWithoutRules(
       decision,
@@ -156,7 +176,7 @@ export async function explainFromRecord(rules: RuleSet, decision: Decision): Pro
  * it does not differ. Returns null if the secret of the decision's pseudonyms is not available, so that the result is
  * not known.
  */
-export function rederiveDecision(rules: RuleSet, decision: Decision): readonly RerunDifference[] | null {
+export function findRerunDifferences(rules: RuleSet, decision: Decision): readonly RerunDifference[] | null {
   const again = redecide(rules, decision, replayHoldouts(decision.holdout));
   if (again.kind === 'unknownSecret') return null;
   return again.kind === 'lacking'
@@ -197,7 +217,7 @@ function createBareExplanation(decision: Decision, rules: RuleSet | null): Expla
     reproduced: false,
     differences: [],
     verification: '',
-    ...createSupportWords(decision, rules),
+    ...createSupportTexts(decision, rules),
   };
 }
 
@@ -214,7 +234,7 @@ function listDamagedMembers({ facts }: LackingFacts, decision: Decision): readon
   return facts.map(({ label, fact }) => ({
     member: `facts.${label}`,
     recorded: decision.facts[label] ?? null,
-    rerun: getFactType(fact) === 'string' ? 'a text' : `a ${getFactType(fact)}`,
+    rerun: getFactValueType(fact) === 'string' ? 'a text' : `a ${getFactValueType(fact)}`,
   }));
 }
 
@@ -225,10 +245,10 @@ type Rerun = ConcludedVerdict & {
     readonly holdout: readonly DrawnHoldout[];
   };
 
-function createRerun(rules: RuleSet, { assessment, concluded, drawn }: Redecided): Rerun {
+function createRerun(rules: RuleSet, { assessment, concluded, drawnHoldouts: drawn }: Redecided): Rerun {
   const { isBot, signals, clientGroup, values } = assessment;
   const paymentScore = formatPaymentScore(Number(findFactValue(rules, values, 'paymentScore')));
-  const flags = findRaisedFlags(rules, values);
+  const flags = listRaisedFlags(rules, values);
   return { ...concluded, isBot, signals, clientGroup, paymentScore, holdout: drawn, flags };
 }
 
@@ -236,7 +256,7 @@ function listDifferences(
   rules: RuleSet,
   decision: Decision,
   rerun: Rerun,
-  values: readonly FactReading[],
+  values: readonly NullableFactValue[],
 ): readonly RerunDifference[] {
   const again: Partial<Record<keyof Decision, unknown>> = rerun;
   const members = DECISION_MEMBERS.filter((member) => Object.hasOwn(rerun, member)).map((member) => ({
@@ -263,21 +283,21 @@ function writeDifference({ member, recorded, rerun }: RerunDifference): RerunDif
 
 async function createAccount(
   rules: RuleSet,
-  values: readonly FactReading[],
+  values: readonly NullableFactValue[],
   rerun: Rerun,
   { platform, at }: Decision,
 ): Promise<RulesAccount> {
-  const heldOut = new Set(listSkippedRules(rerun.holdout).map((drawn) => drawn.rule));
+  const heldOut = new Set(selectSkippedHoldouts(rerun.holdout).map((drawn) => drawn.rule));
   const { groups, signals, verdicts, flags, exempt } = await traceRuleSet(rules, values, heldOut);
   const { clientGroup, isBot, verdict, rule } = rerun;
   const settings = getPlatformSettings(rules, platform);
   const wait = verdict === 'WAIT' ? ` Its wait is ${describeWait(settings, rerun, at)}.` : '';
-  const weight = sumTracedWeights(signals);
+  const weight = sumTracedSignalWeights(signals);
   const { threshold } = rules.signals;
   return {
     groups: {
       group: clientGroup,
-      rule: groups.find(isCounted)?.name ?? OTHERWISE,
+      rule: groups.find(hasTakenEffect)?.name ?? OTHERWISE,
       why: describeFirstMatch(groups, clientGroup),
       rules: groups,
     },
@@ -304,7 +324,7 @@ async function createAccount(
 
 function describeFlags(rules: readonly RuleTrace[]): string {
   if (rules.length === 0) return 'The rule set has no flags.';
-  const matching = rules.filter(isCounted).map(({ name }) => name);
+  const matching = rules.filter(hasTakenEffect).map(({ name }) => name);
   if (matching.length === 0) return 'No rule of flags.yaml matched.';
   return `${joinWords(matching, 'and')} matched. Flags are for people and change no verdict.`;
 }
@@ -314,7 +334,7 @@ function describeFlags(rules: readonly RuleTrace[]): string {
  * the 2 rules before it did not."
  */
 function describeFirstMatch(rules: readonly RuleTrace[], gives: string): string {
-  const place = rules.findIndex(isCounted);
+  const place = rules.findIndex(hasTakenEffect);
   const first = rules[place];
   const skipped = rules.filter(({ heldOut }) => heldOut === true).length;
   const holdout = describeHeldOut(rules);
@@ -335,7 +355,7 @@ function describeWait(
   at: number,
 ): string {
   const { level } = ladderAfter;
-  const levelMs = getLevels(ladder, name)[level - 1] ?? 0;
+  const levelMs = getLevelWaitsMs(ladder, name)[level - 1] ?? 0;
   const place = ladder.levelsAt[name ?? '']?.[level - 1];
   const where = place === undefined ? '' : ` (${place.file}:${place.line})`;
   const step = `level ${level} of the ladder${name === null ? '' : ` "${name}"`}, ${formatDuration(levelMs)}`;
@@ -355,7 +375,7 @@ function describeHeldOut(rules: readonly RuleTrace[]): string {
 }
 
 function describeWeight(rules: readonly RuleTrace[], weight: number, threshold: number): string {
-  const matching = rules.filter(isCounted).map(formatSignal);
+  const matching = rules.filter(hasTakenEffect).map(formatTracedSignal);
   const holdout = describeHeldOut(rules);
   if (matching.length === 0)
     return `None of the signals matched; a bot has a weight of ${threshold} or more.${holdout}`;
@@ -397,9 +417,9 @@ export function formatDateTime(at: number | string): string {
 
 function findFactValue(
   rules: RuleSet,
-  values: readonly FactReading[],
+  values: readonly NullableFactValue[],
   label: string,
-): FactReading | undefined {
+): NullableFactValue | undefined {
   return values[rules.facts.find((ref) => ref.label === label)?.index ?? -1];
 }
 

@@ -2,7 +2,7 @@ import { type Decision, OTHERWISE } from '#decision/decision.ts';
 import { foldCondition } from '#decision/rules/condition.ts';
 import {
   formatCallerText,
-  formatExpected,
+  formatExpectedValue,
   formatSeenFact,
   joinWords,
   quoteText,
@@ -14,7 +14,7 @@ import { type Explanation, formatDateTime, type RulesAccount, shortenDigest } fr
 /**
  * An explanation to format. It may also come from an answer of the API, in which the time of the decision is a text.
  */
-export interface ToldExplanation extends Omit<Explanation, 'decision'> {
+export interface ExplanationToFormat extends Omit<Explanation, 'decision'> {
   readonly decision: ToldDecision;
 }
 
@@ -26,7 +26,7 @@ interface ToldDecision extends Omit<Decision, 'at'> {
  * Formats an explanation for analysts: the question and the answer, the rules and values behind it, its effect on the
  * ladder, and whether it can be reproduced.
  */
-export function formatExplanation(explanation: ToldExplanation, paint: PaintText = PLAIN_PAINT): string {
+export function formatExplanation(explanation: ExplanationToFormat, paint: PaintText = PLAIN_PAINT): string {
   const { decision, rules, ladder, sharedLists, payerText, integratorText } = explanation;
   const title = (text: string) => paint('strong', text);
   return [
@@ -74,23 +74,23 @@ function rulesLines({ groups, signals, verdicts, flags }: RulesAccount, paint: P
   return [
     paint('strong', `Client group: ${groups.group}`),
     `  ${groups.why}`,
-    ...formatRules(groups.rules, paint),
+    ...formatRuleTraces(groups.rules, paint),
     '',
     paint('strong', `Bot: ${signals.isBot ? 'yes' : 'no'}`),
     `  ${signals.why}`,
     ...formatExemption(signals.exempt, paint),
-    ...formatRules(signals.rules, paint),
+    ...formatRuleTraces(signals.rules, paint),
     '',
     paint('strong', `Verdict: ${verdicts.verdict}`),
     `  ${verdicts.why}`,
-    ...formatRules(verdicts.rules, paint),
+    ...formatRuleTraces(verdicts.rules, paint),
     ...(flags.rules.length === 0
       ? []
       : [
           '',
           paint('strong', `Flags: ${flags.raised.length === 0 ? 'none' : flags.raised.join(', ')}`),
           `  ${flags.why}`,
-          ...formatRules(flags.rules, paint),
+          ...formatRuleTraces(flags.rules, paint),
         ]),
   ];
 }
@@ -106,12 +106,14 @@ function formatRecord(
     title('On record'),
     `  The client's group was ${clientGroup}. It was ${isBot ? '' : 'not '}flagged as a bot: ${matching}.`,
     '  The rules saw:',
-    ...Object.entries(facts).map(([label, value]) => `    ${label.padEnd(width)}  ${formatExpected(value)}`),
+    ...Object.entries(facts).map(
+      ([label, value]) => `    ${label.padEnd(width)}  ${formatExpectedValue(value)}`,
+    ),
   ];
 }
 
 function verificationLines(
-  { reproduced, differences, verification }: ToldExplanation,
+  { reproduced, differences, verification }: ExplanationToFormat,
   paint: PaintText,
 ): readonly string[] {
   const width = Math.max(0, ...differences.map(({ member }) => member.length));
@@ -151,7 +153,7 @@ interface Row {
  * Formats rules as aligned lines. Below each rule are its conditions, each with the value that it saw and its
  * location.
  */
-export function formatRules(rules: readonly RuleTrace[], paint: PaintText): readonly string[] {
+export function formatRuleTraces(rules: readonly RuleTrace[], paint: PaintText): readonly string[] {
   const nameWidth = Math.max(0, ...rules.map(({ name }) => name.length));
   return alignPlaces(
     rules.flatMap((rule) => ruleRows(rule, nameWidth)),
@@ -221,11 +223,11 @@ function alignPlaces(rows: readonly Row[], paint: PaintText): readonly string[] 
   const width = Math.min(TEXT_CHARACTERS_MAX, Math.max(0, ...rows.map(({ text }) => text.length)));
   return rows.map(({ tone, text, at }) => {
     const padding = ' '.repeat(Math.max(0, width - text.length));
-    return `${paint(tone, text)}${padding}  ${paint('faint', formatPlace(at))}`;
+    return `${paint(tone, text)}${padding}  ${paint('faint', formatFileLine(at))}`;
   });
 }
 
 /** Formats a location like `verdicts.yaml:28`, which editors can open. */
-export function formatPlace({ file, line }: Location): string {
+export function formatFileLine({ file, line }: Location): string {
   return `${file}:${line}`;
 }

@@ -1,15 +1,15 @@
-import { digestWord, list, named, nullable, type Shape, shape, text } from '#base/shapes.ts';
+import { digestText, list, named, nullable, shape, text, type ValueOf } from '#base/shapes.ts';
 import { type Decision, DecisionSchema } from '#decision/decision.ts';
 import { replayHoldouts } from '#decision/holdout.ts';
 import { listLackingLabels, redecide } from '#decision/redecision.ts';
-import { type RuleSet, ruleVersion } from '#decision/rules/rule-set.ts';
-import { explainFromRecord, RulesAccountSchema } from './explain.ts';
+import { type RuleSet, ruleVersionSchema } from '#decision/rules/rule-set.ts';
+import { explainByRules, RulesAccountSchema } from './explain.ts';
 
 export const WhatIfAnswerSchema = named(
   'DecisionWhatIf',
   shape('What another version would have answered', {
-    version: ruleVersion,
-    digest: digestWord('Digest of its files'),
+    version: ruleVersionSchema,
+    digest: digestText('Digest of its files'),
     rules: nullable(RulesAccountSchema),
     /** Null if the record lacks facts that the version needs. */
     decision: nullable(DecisionSchema),
@@ -20,19 +20,19 @@ export const WhatIfAnswerSchema = named(
   }),
 );
 
-export type WhatIfAnswer = Shape<typeof WhatIfAnswerSchema>;
+export type WhatIfAnswer = ValueOf<typeof WhatIfAnswerSchema>;
 
 /** Answers what a version would have decided then, on the recorded facts and with the ladder as it was. */
 export async function answerWhatIf(rules: RuleSet, decision: Decision): Promise<WhatIfAnswer> {
   const { version, digest } = rules;
   const again = redecide(rules, decision, replayHoldouts(decision.holdout));
   const missing =
-    again.kind === 'decided' ? again.unquoted.map(({ label }) => label) : listLackingLabels(again);
+    again.kind === 'decided' ? again.missingQuotedFacts.map(({ label }) => label) : listLackingLabels(again);
   if (again.kind !== 'decided' || missing.length > 0)
     return { version, digest, missing, decision: null, rules: null };
   const { facts } = again;
   const asked = { ...decision, facts, ruleVersion: version, digest };
-  const { rules: account, differences } = await explainFromRecord(rules, asked);
+  const { rules: account, differences } = await explainByRules(rules, asked);
   // If the rules conclude something else, the explanation lists the new values.
   const concluded = differences.filter(({ member }) => member.startsWith('facts.'));
   const others = differences.filter((difference) => !concluded.includes(difference));

@@ -3,16 +3,16 @@ import { KEY_CHARACTERS_MAX } from '#base/key-length.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import type { Fact, FactDomain, WindowedFact } from '#decision/facts/fact.ts';
 import { ATTRIBUTE_CHARACTERS_MAX, ATTRIBUTE_NAME_PATTERN } from '#decision/payer/attributes.ts';
-import { listOperators, OPERATORS, type OperatorName } from '#decision/rules/condition.ts';
-import { isKnownIn, type RuleStage } from '#decision/rules/parse/comparison.ts';
+import { listFittingOperators, OPERATORS, type OperatorName } from '#decision/rules/condition.ts';
+import { isFactUsableIn, type RuleType } from '#decision/rules/parse/condition-reader.ts';
 import { FactRefs } from '#decision/rules/parse/fact-refs.ts';
 import {
   CONSTANT_DESCRIPTIONS,
   createMappingSchema,
-  DURATION_TEXT,
+  DURATION_SCHEMA,
   type Form,
   type JsonSchema,
-  LIST_NAME,
+  NAME_SCHEMA,
 } from '#decision/rules/parse/form.ts';
 import { LIMITS_FILE_FORM, ruleSetFileForm } from '#decision/rules/parse/parse.ts';
 import { RuleLadders } from '#decision/rules/parse/rule-ladders.ts';
@@ -45,7 +45,7 @@ export type RuleFileKind =
 export function createRuleSchemas(): ReadonlyMap<RuleFileKind, JsonSchema> {
   const ladders = new RuleLadders();
   const names = { refs: new FactRefs(), lists: new RuleLists(new Map(), []), ladders };
-  const withConditions = (stage: RuleStage, { schema }: Form<unknown>) => {
+  const withConditions = (stage: RuleType, { schema }: Form<unknown>) => {
     return { ...schema, definitions: createConditionDefinitions(stage) };
   };
   const schemas: Readonly<Record<RuleFileKind, JsonSchema>> = {
@@ -54,7 +54,7 @@ export function createRuleSchemas(): ReadonlyMap<RuleFileKind, JsonSchema> {
     'bot-signals': withConditions('bot-signals', signalsFileForm(names)),
     verdicts: withConditions('verdicts', verdictsFileForm(names, [])),
     flags: withConditions('flags', flagsFileForm(names)),
-    ladder: ladders.file.schema,
+    ladder: ladders.fileForm.schema,
     limits: LIMITS_FILE_FORM.schema,
     list: LIST_FILE_FORM.schema,
     cases: caseFileForm(null).schema,
@@ -83,8 +83,8 @@ const NO_BLANK_ENDS = '^\\S(.*\\S)?$';
 const CONDITION: JsonSchema = { $ref: '#/definitions/condition' };
 
 /** Creates the definitions for the conditions of a rule file, with the facts that are known at its stage. */
-function createConditionDefinitions(stage: RuleStage): Readonly<Record<string, JsonSchema>> {
-  const facts = [...FACTS].filter(([, fact]) => isKnownIn(stage, fact));
+function createConditionDefinitions(stage: RuleType): Readonly<Record<string, JsonSchema>> {
+  const facts = [...FACTS].filter(([, fact]) => isFactUsableIn(stage, fact));
   return {
     conditions: {
       allOf: [CONDITION, { type: 'object', properties: { fact: false } }],
@@ -184,7 +184,7 @@ function createComparisonSchema({
   ofAttribute,
   ...fact
 }: FactKind): JsonSchema {
-  const operators = listOperators(fact);
+  const operators = listFittingOperators(fact);
   const scalar = createScalarSchema(fact.domain, pattern ?? NO_BLANK_ENDS);
   const value = createValueSchema(
     operators,
@@ -283,7 +283,7 @@ const ATTRIBUTE_COMPARISON: JsonSchema = {
 
 /** Describes values in the condition itself, or the values of a list of the rule set. */
 function createValuesSchema(scalar: JsonSchema): JsonSchema {
-  const list = { ...LIST_NAME, description: CONSTANT_DESCRIPTIONS.list };
+  const list = { ...NAME_SCHEMA, description: CONSTANT_DESCRIPTIONS.list };
   return {
     if: { type: 'object' },
     // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
@@ -296,7 +296,7 @@ const LIST_PARAMS: JsonSchema = {
   required: ['params'],
   properties: {
     params: createMappingSchema(
-      { list: { ...LIST_NAME, description: CONSTANT_DESCRIPTIONS.sharedList } },
+      { list: { ...NAME_SCHEMA, description: CONSTANT_DESCRIPTIONS.sharedList } },
       ['list'],
       'Which shared list is asked about.',
     ),
@@ -313,7 +313,7 @@ function createParamsSchema(limits: WindowLimits | null, ofAttribute: boolean): 
   const wholeDays =
     wholeDaysAboveMs === undefined ? '' : `, whole days above ${formatDuration(wholeDaysAboveMs)}`;
   const window = {
-    ...DURATION_TEXT,
+    ...DURATION_SCHEMA,
     description: `How far to look back: ${formatDuration(longestWindowMs)} at most${wholeDays}, like 10m.`,
   };
   const members = ofAttribute ? { name: ATTRIBUTE_NAME, window } : { window };

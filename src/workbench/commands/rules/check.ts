@@ -9,19 +9,19 @@ import { type Example, formatExample } from '#decision/rules/proof/example.ts';
 import {
   countRules,
   explainBadVersionName,
-  explainRuleCount,
+  explainCountedExtras,
   type RuleSet,
 } from '#decision/rules/rule-set.ts';
-import { findShortenedFiles } from '#decision/rules/text/own-part.ts';
+import { listShortenedFileProblems } from '#decision/rules/text/own-part.ts';
 import { listMisnamedFolders, loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import {
   examineRuleSet,
-  findKnownLists,
   type KnownLists,
   type RuleRemark,
+  selectKnownLists,
 } from '#workbench/authoring/desk/examine.ts';
 import { EXIT_CODES, UsageError } from '#workbench/commands/exit.ts';
-import { withParts } from '#workbench/commands/operation-command.ts';
+import { withCommandContext } from '#workbench/commands/operation-command.ts';
 import { print } from '#workbench/commands/print.ts';
 import { listChosenFolders, toRelativePath } from './rule-folders.ts';
 
@@ -36,7 +36,7 @@ interface CheckOptions {
 }
 
 /** A remark about a rule set. Its file is a path from the working folder. */
-interface PlacedRemark extends Location {
+interface RemarkWithPath extends Location {
   readonly message: string;
   /** Facts that show the problem. */
   readonly example?: Example;
@@ -48,13 +48,13 @@ interface Checked {
   readonly folder: string;
   /** The number of rules, in words. Null if a file has problems. */
   readonly rules: string | null;
-  readonly problems: readonly PlacedRemark[];
+  readonly problems: readonly RemarkWithPath[];
   /** Remarks that do not make the check fail. */
-  readonly notes: readonly PlacedRemark[];
+  readonly notes: readonly RemarkWithPath[];
 }
 
 /** Adds `rules check`, which shows all problems of rule sets at once, and notes about them. */
-export function checkCommand(rules: Command): void {
+export function addCheckCommand(rules: Command): void {
   rules
     .command('check [folders...]')
     .description(
@@ -76,8 +76,8 @@ async function check(chosen: readonly string[], format: Format, looksAtLists: bo
     throw new UsageError(`there is no rule set in RULES_DIR; name a folder to check${found}`);
   }
   const lists = looksAtLists
-    ? await withParts({ lists: true }, {}, INSTALLATION_PLATFORM, async ({ parts }) =>
-        findKnownLists(parts.lists.copy, parts.clock(), INSTALLATION_PLATFORM),
+    ? await withCommandContext({ lists: true }, {}, INSTALLATION_PLATFORM, async ({ parts }) =>
+        selectKnownLists(parts.lists.copy, parts.clock(), INSTALLATION_PLATFORM),
       )
     : null;
   const checked = folders.map((folder) => checkFolder(folder, lists));
@@ -87,7 +87,7 @@ async function check(chosen: readonly string[], format: Format, looksAtLists: bo
 }
 
 /** Lists a note about each folder of rule files whose name is not that of a version. */
-function listSkippedFolders(): readonly PlacedRemark[] {
+function listSkippedFolders(): readonly RemarkWithPath[] {
   const { rulesDir } = readConfig();
   return listMisnamedFolders(rulesDir).map((name) => ({
     file: toRelativePath(join(rulesDir, name)),
@@ -103,7 +103,7 @@ function listSkippedFolders(): readonly PlacedRemark[] {
  */
 function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
   const name = toRelativePath(folder);
-  const remarks = (some: readonly RuleRemark[]) => some.map((one) => toPlacedRemark(name, one));
+  const remarks = (some: readonly RuleRemark[]) => some.map((one) => toRemarkWithPath(name, one));
   const loaded = loadRuleSet(folder);
   if (!loaded.ok)
     return { folder: name, rules: null, problems: remarks(sortProblems(loaded.problems)), notes: [] };
@@ -113,13 +113,16 @@ function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
   return {
     folder: name,
     rules: formatRules(ruleSet),
-    problems: remarks([...findShortenedFiles(files), ...problems]),
+    problems: remarks([...listShortenedFileProblems(files), ...problems]),
     notes: remarks(notes),
   };
 }
 
 /** Returns a remark whose file is a path from the working folder. `folder` is such a path to the rule set. */
-export function toPlacedRemark(folder: string, { at, message, example, promise }: RuleRemark): PlacedRemark {
+export function toRemarkWithPath(
+  folder: string,
+  { at, message, example, promise }: RuleRemark,
+): RemarkWithPath {
   return {
     ...at,
     file: join(folder, at.file),
@@ -131,7 +134,7 @@ export function toPlacedRemark(folder: string, { at, message, example, promise }
 
 function formatChecked(
   checked: readonly Checked[],
-  skipped: readonly PlacedRemark[],
+  skipped: readonly RemarkWithPath[],
   format: Format,
 ): string {
   const problems = checked.flatMap((one) => one.problems);
@@ -143,8 +146,8 @@ function formatChecked(
       return JSON.stringify({ problems, notes });
     case 'github':
       return [
-        ...problems.map((problem) => workflowCommand('error', problem)),
-        ...notes.map((note) => workflowCommand('notice', note)),
+        ...problems.map((problem) => formatWorkflowCommand('error', problem)),
+        ...notes.map((note) => formatWorkflowCommand('notice', note)),
       ].join('\n');
     default:
       return format satisfies never;
@@ -163,13 +166,13 @@ function formatLines({ folder, rules, problems, notes }: Checked): string {
   ].join('\n');
 }
 
-export function formatRemark({ file, line, column, message, example }: PlacedRemark, kind: string): string {
+export function formatRemark({ file, line, column, message, example }: RemarkWithPath, kind: string): string {
   const shown = example === undefined ? '' : `\n    example: ${formatExample(example)}`;
   return `${file}:${line}:${column}  ${kind}${message}${shown}`;
 }
 
 function formatRules(rules: RuleSet): string {
-  return `${formatCount(countRules(rules), 'rule')}, ${explainRuleCount(rules)}`;
+  return `${formatCount(countRules(rules), 'rule')}, ${explainCountedExtras(rules)}`;
 }
 
 function formatSummary(problems: number, rules: string | null): string {
@@ -179,7 +182,7 @@ function formatSummary(problems: number, rules: string | null): string {
 }
 
 /** Formats a remark as a line that GitHub Actions shows beside the line of the file. */
-function workflowCommand(level: 'error' | 'notice', remark: PlacedRemark): string {
+function formatWorkflowCommand(level: 'error' | 'notice', remark: RemarkWithPath): string {
   const { file, line, column, message, example } = remark;
   const shown = example === undefined ? '' : `\nexample: ${formatExample(example)}`;
   const properties = `file=${escapeData(file).replaceAll(':', '%3A').replaceAll(',', '%2C')},line=${line},col=${column}`;

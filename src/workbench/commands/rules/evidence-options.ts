@@ -14,18 +14,22 @@ import {
 } from '#history/evidence/presentation.ts';
 import type { AvailableRules, QuestionAnswer } from '#history/evidence/question.ts';
 import {
-  type ArchiveAsk,
+  type ArchiveEvidenceAsk,
+  createReadFilter,
   type Evidence,
   type EvidenceAsk,
-  isReadFor,
-  type ReadTimes,
+  type PeriodToRead,
   withEvidence,
 } from '#history/evidence/source/evidence.ts';
 import { UsageError } from '#workbench/commands/exit.ts';
-import { formatUnreadSegments, readArchiveConfig, withSnapshots } from '#workbench/commands/open-archive.ts';
+import {
+  formatUnreadSegments,
+  readArchiveConfig,
+  withSnapshotOpener,
+} from '#workbench/commands/open-archive.ts';
 import { addSpanOptions, parsePlatform, parseTime } from '#workbench/commands/options.ts';
 import { createProgressBar, formatTable, print, printError } from '#workbench/commands/print.ts';
-import { createKeptRules } from '#workbench/verify/verify-segment.ts';
+import { createRuleSetFinder } from '#workbench/verify/verify-segment.ts';
 
 /** The options with which a person says which decisions are evaluated. */
 export interface EvidenceOptions {
@@ -53,7 +57,7 @@ export function addEvidenceOptions(command: Command): Command {
 /** Runs `work` on the recorded decisions and outcomes (the evidence) that the options name, and shows its progress. */
 export async function withEvidenceOf<T>(
   options: EvidenceOptions,
-  reads: ReadTimes,
+  reads: PeriodToRead,
   work: (evidence: Evidence, show: (done: number, of: number) => void) => Promise<T>,
 ): Promise<T> {
   const ask = readAsk(options);
@@ -73,12 +77,12 @@ export async function withEvidenceOf<T>(
 }
 
 function withArchiveEvidence<T>(
-  ask: ArchiveAsk,
-  reads: ReadTimes,
+  ask: ArchiveEvidenceAsk,
+  reads: PeriodToRead,
   work: (ask: EvidenceAsk) => Promise<T>,
 ): Promise<T> {
-  return withSnapshots((open, erased) =>
-    withFiles(open, isReadFor(reads, ask), ({ folder, leftOut }) => {
+  return withSnapshotOpener((open, erased) =>
+    withFiles(open, createReadFilter(reads, ask), ({ folder, leftOut }) => {
       for (const text of formatUnreadSegments(leftOut)) printError(text);
       return work({ ...ask, place: { kind: 'archive', folder, erased, leftOut } });
     }),
@@ -89,10 +93,10 @@ function withArchiveEvidence<T>(
  * Creates a function that finds a recorded rule set in the archive or in RULES_DIR. It returns a rule set only if
  * that has the recorded digest.
  */
-export function createRecordedRuleSets(): AvailableRules['recorded'] {
+export function createRecordedRuleSetFinder(): AvailableRules['recorded'] {
   const { rulesDir, archiveDir } = readConfig();
   // These rule sets are loaded without secrets. The caller gives them those of the evidence.
-  const kept = createKeptRules(archiveDir ?? '', rulesDir, NO_ATTRIBUTE_HMACS);
+  const kept = createRuleSetFinder(archiveDir ?? '', rulesDir, NO_ATTRIBUTE_HMACS);
   return ({ ruleVersion, digest }) => (isRuleVersion(ruleVersion) ? kept({ ruleVersion, digest }) : null);
 }
 
@@ -129,7 +133,7 @@ function requireJournalFile(path: string): EvidenceAsk['place'] {
   return { kind: 'journal', path };
 }
 
-export function printResult(
+export function printQuestionAnswer(
   answer: QuestionAnswer,
   { json, sort }: Pick<EvidenceOptions, 'json' | 'sort'>,
 ): void {

@@ -13,19 +13,19 @@ import { parseNumber } from '#workbench/commands/operation-inputs.ts';
 import { parseTime, toOptionFlag } from '#workbench/commands/options.ts';
 import {
   addEvidenceOptions,
-  createRecordedRuleSets,
+  createRecordedRuleSetFinder,
   type EvidenceOptions,
-  printResult,
+  printQuestionAnswer,
   withEvidenceOf,
 } from './evidence-options.ts';
 import { listChosenFolders, loadSoundRuleSet } from './rule-folders.ts';
 
 /** Adds a command for each question: `rules report`, `rules backtest` and the others. */
-export function evidenceCommands(rules: Command): void {
-  for (const question of QUESTIONS) evidenceCommand(rules, question);
+export function addEvidenceCommands(rules: Command): void {
+  for (const question of QUESTIONS) addEvidenceCommand(rules, question);
 }
 
-function evidenceCommand(rules: Command, question: Question): void {
+function addEvidenceCommand(rules: Command, question: Question): void {
   const argument = question.options.find(({ isArgument }) => isArgument);
   const command = addEvidenceOptions(
     rules.command([question.kind, ...(argument === undefined ? [] : [formatArgument(argument)])].join(' ')),
@@ -35,7 +35,7 @@ function evidenceCommand(rules: Command, question: Question): void {
   command.action(async (...given: readonly unknown[]) => {
     const options: EvidenceOptions = command.opts();
     const asked = { ...command.opts(), ...(argument === undefined ? {} : { [argument.name]: given[0] }) };
-    printResult(await answerQuestion(question, options, asked), options);
+    printQuestionAnswer(await answerQuestion(question, options, asked), options);
   });
 }
 
@@ -77,7 +77,7 @@ async function answerQuestion(
   given: Readonly<Record<string, unknown>>,
 ) {
   const asked = Object.fromEntries(
-    question.options.map((option) => [option.name, readOption(option, given)]),
+    question.options.map((option) => [option.name, toOptionValue(option, given)]),
   );
   const decidedBy = question.decidedBy?.read(asked) ?? null;
   try {
@@ -107,7 +107,7 @@ export function toUsageError(
 }
 
 /** Returns the value of an option in the form that it has in the body of a request. */
-export function readOption(
+export function toOptionValue(
   { name, kind, schema }: QuestionOption<unknown>,
   given: Readonly<Record<string, unknown>>,
 ): unknown {
@@ -127,6 +127,6 @@ function loadRulesAtHand(): AvailableRules {
   return {
     named: loadSoundRuleSet,
     files: (version) => readRuleFiles(listChosenFolders([version])[0] ?? '', []) ?? new Map(),
-    recorded: createRecordedRuleSets(),
+    recorded: createRecordedRuleSetFinder(),
   };
 }

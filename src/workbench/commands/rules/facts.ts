@@ -1,14 +1,14 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
-import { type FoundFact, findFacts } from '#decision/rules/fact-finder.ts';
+import { type FactSummary, listFactsByQuestion } from '#decision/rules/fact-finder.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { FindingsError } from '#workbench/commands/exit.ts';
 import { formatTable, print } from '#workbench/commands/print.ts';
 import { loadSoundRuleSet } from './rule-folders.ts';
 
 /** Adds `rules facts`, which lists the facts that rules may use, grouped by the question that they answer. */
-export function factsCommand(rules: Command): void {
+export function addFactsCommand(rules: Command): void {
   rules
     .command('facts [version] [word...]')
     .description(
@@ -26,7 +26,7 @@ function printFacts(first: string | undefined, others: readonly string[], json: 
   const words = version === null && first !== undefined ? [first, ...others] : others;
   const word = words.length === 0 ? null : words.join(' ');
   const declared = version === null ? NO_DECLARED_ATTRIBUTES : loadSoundRuleSet(version).attributes;
-  const questions = findFacts(declared, word);
+  const questions = listFactsByQuestion(declared, word);
   if (questions.length === 0)
     throw new FindingsError(
       `no fact matches "${word}"; "rules facts" prints all. What only the caller knows is an attribute: see "rules facts attribute"`,
@@ -40,7 +40,7 @@ function formatQuestion({
   exampleIsFor,
   example,
   declares,
-}: ReturnType<typeof findFacts>[number]): string {
+}: ReturnType<typeof listFactsByQuestion>[number]): string {
   const declaring = declares === undefined ? [] : ['# ruleset.yaml', ...declares.split('\n'), ''];
   return [
     question,
@@ -55,7 +55,7 @@ function formatQuestion({
 
 const HEADINGS = ['fact', 'values', 'asked', 'says'] as const;
 
-function formatCells({ name, values, notes, description }: FoundFact): readonly string[] {
+function formatCells({ name, values, notes, description }: FactSummary): readonly string[] {
   return [name, values, notes.join('; '), description];
 }
 

@@ -3,7 +3,7 @@ import type { WithMomentsAsText } from '#base/shapes.ts';
 import type { NodeView } from '#checkout/rollout/fleet.ts';
 import { formatClientCounts } from '#checkout/rollout/guard.ts';
 import type { Candidate, RolloutEntry } from '#checkout/rollout/rollout.ts';
-import { computeResultTime, formatObjective, parseObjective } from '#decision/objective.ts';
+import { computeResultReadyTime, formatObjective, parseObjective } from '#decision/objective.ts';
 import { formatTime, toEpochMs } from '#decision/payer/instant.ts';
 import { formatShare } from '#history/evidence/presentation.ts';
 import { estimateShare } from '#history/statistics/intervals.ts';
@@ -13,14 +13,14 @@ import type { TrialView } from '#workbench/rollout/trial-view.ts';
 
 /** The status of the rollout as an operation answers it, with moments as texts. */
 export type RolloutStatusAnswer = WithMomentsAsText<RolloutStatus>;
-export type FollowingAnswer = WithMomentsAsText<FollowReport>;
+export type RolloutChangeAnswer = WithMomentsAsText<FollowReport>;
 type ToldNode = WithMomentsAsText<NodeView>;
 type ToldCandidate = WithMomentsAsText<Candidate>;
 type ToldTrial = WithMomentsAsText<TrialView>;
 type ToldEntry = WithMomentsAsText<RolloutEntry>;
 
 /** Formats the result of a change of the rollout, for people. */
-export function formatFollowing({ rollout, following, lagging, compared }: FollowingAnswer): string {
+export function formatRolloutChange({ rollout, following, lagging, compared }: RolloutChangeAnswer): string {
   const { revision, active, candidates } = rollout;
   const trials = candidates.map(
     ({ version, mode, percent }) => `${version} in ${mode}${mode === 'canary' ? ` ${percent} %` : ''}`,
@@ -44,7 +44,7 @@ export function formatFollowing({ rollout, following, lagging, compared }: Follo
 function formatEarliestAnswer({ stageSince, objective }: ToldCandidate): string {
   const judged = parseObjective(objective ?? null);
   if (judged === null) return 'its objective cannot be read; begin the trial again to have it judged';
-  const at = formatTime(computeResultTime(parseMoment(stageSince), judged));
+  const at = formatTime(computeResultReadyTime(parseMoment(stageSince), judged));
   const longer =
     judged.reversalDays === null ? ', later by the days that reversals take where some were reported' : '';
   return `judged by ${formatObjective(judged)}; the experiment answers at the earliest on ${at}${longer}`;
@@ -54,7 +54,7 @@ const SHOWN_HISTORY = 10;
 const SHOWN_DIFFERENCES = 10;
 
 /** Formats `rules status` for people. */
-export function formatStatus(
+export function formatRolloutStatus(
   { rollout, unreadable, trials, ...seen }: RolloutStatusAnswer,
   now: number,
 ): string {

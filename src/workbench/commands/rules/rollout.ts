@@ -5,7 +5,7 @@ import type { VersionShare } from '#checkout/rollout/rollout.ts';
 import { recallRollout } from '#checkout/rollout/rollout-memory.ts';
 import { readConfig } from '#config.ts';
 import { explainBadVersionName, isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
-import { readGivenObjective, TRIAL_OPTIONS } from '#history/evidence/objective-options.ts';
+import { readGivenObjective, TRIAL_OBJECTIVE_OPTIONS } from '#history/evidence/objective-options.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
 import { formatUserActor } from '#workbench/access/actors.ts';
 import { CommandRefusedError, EXIT_CODES, UsageError } from '#workbench/commands/exit.ts';
@@ -15,28 +15,28 @@ import { parseReason, toOptionFlag } from '#workbench/commands/options.ts';
 import { print } from '#workbench/commands/print.ts';
 import { changeRollout, readRollout, rollBackRollout } from '#workbench/platform/rules/rollout.ts';
 import type { RolloutGoal } from '#workbench/rollout/advance.ts';
-import { FollowingSchema, RolloutRefused } from '#workbench/rollout/change-rollout.ts';
-import { BadGoal, parseGoal } from '#workbench/rollout/goal.ts';
+import { FollowReportSchema, RolloutRefused } from '#workbench/rollout/change-rollout.ts';
+import { GoalError, parseGoal } from '#workbench/rollout/goal.ts';
 import { restoreRollout } from '#workbench/rollout/restore-rollout.ts';
 import { createCommandOption, toUsageError } from './evidence.ts';
 import {
-  type FollowingAnswer,
-  formatFollowing,
-  formatStatus,
+  formatRolloutChange,
+  formatRolloutStatus,
+  type RolloutChangeAnswer,
   type RolloutStatusAnswer,
 } from './rollout-text.ts';
 
 /** Adds `rules status`, `rollout` and `rollback`, which show and change which version decides. */
-export function rolloutCommands(rules: Command): void {
+export function addRolloutCommands(rules: Command): void {
   addOperationCommand<RolloutStatusAnswer>(rules, {
     operation: readRollout,
-    text: (status, { parts }) => formatStatus(status, parts.clock()),
+    formatAnswer: (status, { parts }) => formatRolloutStatus(status, parts.clock()),
   });
 
-  addOperationCommand<FollowingAnswer>(rules, {
+  addOperationCommand<RolloutChangeAnswer>(rules, {
     operation: changeRollout,
     needs: { rules: true, archive: true },
-    without: ['mode', 'percent', 'also', 'rates'],
+    omittedInputs: ['mode', 'percent', 'also', 'rates'],
     options: [
       new Option('--shadow', 'decide on copies of requests, and only compare').conflicts([
         'canary',
@@ -51,24 +51,24 @@ export function rolloutCommands(rules: Command): void {
         'another candidate in the same draw, like p2.v12:10; may be repeated. Trials of candidates that are not named end',
       ).argParser((text: string, all: readonly string[] = []) => [...all, text]),
       new Option('--active', 'decide for everybody').conflicts(['shadow', 'canary']),
-      ...TRIAL_OPTIONS.filter(({ name }) => name === 'rate').map(createCommandOption),
+      ...TRIAL_OBJECTIVE_OPTIONS.filter(({ name }) => name === 'rate').map(createCommandOption),
     ],
-    given: readGoal,
-    text: formatFollowing,
-    end: endOfChange,
+    toInputs: readGoal,
+    formatAnswer: formatRolloutChange,
+    afterPrint: endOfChange,
   });
 
-  addOperationCommand<FollowingAnswer>(rules, {
+  addOperationCommand<RolloutChangeAnswer>(rules, {
     operation: rollBackRollout,
-    optional: ['version'],
-    given: ({ version }) => (version === undefined ? {} : { version: parseVersion(String(version)) }),
-    text: formatFollowing,
-    end: endOfChange,
+    optionalArguments: ['version'],
+    toInputs: ({ version }) => (version === undefined ? {} : { version: parseVersion(String(version)) }),
+    formatAnswer: formatRolloutChange,
+    afterPrint: endOfChange,
   });
 }
 
 /** Adds `rules restore-rollout`, for a store that lost the rollout that its nodes follow. */
-export function restoreRolloutCommand(rules: Command): void {
+export function addRestoreRolloutCommand(rules: Command): void {
   rules
     .command('restore-rollout')
     .summary('write the rollout that nodes follow back to a store that has lost it')
@@ -79,12 +79,12 @@ export function restoreRolloutCommand(rules: Command): void {
     .option('--json', 'print one JSON object')
     .action(async ({ reason, json }: { readonly reason: string; readonly json?: true }) => {
       const following = await restore(parseReason(reason));
-      print(json === true ? JSON.stringify(following) : formatFollowing(following));
+      print(json === true ? JSON.stringify(following) : formatRolloutChange(following));
       endOfChange(following);
     });
 }
 
-async function restore(reason: string): Promise<FollowingAnswer> {
+async function restore(reason: string): Promise<RolloutChangeAnswer> {
   try {
     const done = await withOpenStore((store, clock) => {
       const remembered = recallRollout(readConfig().dataDir);
@@ -92,14 +92,14 @@ async function restore(reason: string): Promise<FollowingAnswer> {
       const rollout = isOurs ? remembered.rollout : null;
       return restoreRollout(new Fleet(store), rollout, { who: formatUserActor(), reason, at: clock() });
     });
-    return JSON.parse(JSON.stringify(createMomentWriter(FollowingSchema)(done)));
+    return JSON.parse(JSON.stringify(createMomentWriter(FollowReportSchema)(done)));
   } catch (error) {
     throw error instanceof RolloutRefused ? new CommandRefusedError(error.message) : error;
   }
 }
 
 /** Sets the exit code for findings if a node does not follow the change, or if no node follows it. */
-function endOfChange({ following, lagging }: FollowingAnswer): void {
+function endOfChange({ following, lagging }: RolloutChangeAnswer): void {
   if (lagging.length > 0 || following.length === 0) process.exitCode = EXIT_CODES.findings;
 }
 
@@ -130,7 +130,7 @@ function readGoal(options: CommandOptions, given: Readonly<Record<string, unknow
   try {
     parseGoal({ version, mode, percent, guard, also: others, judged });
   } catch (error) {
-    if (!(error instanceof BadGoal)) throw error;
+    if (!(error instanceof GoalError)) throw error;
     throw new UsageError(
       `--${toOptionFlag(error.member === 'rates' ? 'rate' : error.member)} ${error.message}`,
     );
@@ -139,13 +139,13 @@ function readGoal(options: CommandOptions, given: Readonly<Record<string, unknow
 }
 
 /** The members of the objective (how much a payer is worth) that have options of their own. */
-const JUDGED = TRIAL_OPTIONS.map(({ name }) => name).filter((name) => name !== 'rate');
+const JUDGED = TRIAL_OBJECTIVE_OPTIONS.map(({ name }) => name).filter((name) => name !== 'rate');
 
 function readObjective(options: Readonly<Record<string, unknown>>) {
   try {
     return readGivenObjective(options);
   } catch (error) {
-    throw error instanceof BadQuestion ? toUsageError(error, TRIAL_OPTIONS) : error;
+    throw error instanceof BadQuestion ? toUsageError(error, TRIAL_OBJECTIVE_OPTIONS) : error;
   }
 }
 

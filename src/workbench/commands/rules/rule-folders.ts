@@ -51,7 +51,7 @@ interface NewOptions {
   readonly json?: true;
 }
 
-export function newRulesCommand(rules: Command): void {
+export function addNewVersionCommand(rules: Command): void {
   rules
     .command('new <version>')
     .description('start a version as a copy of another one')

@@ -13,7 +13,7 @@ import {
   findLostCases,
   findReleaseObstacle,
   formatLostCases,
-  listBreaches,
+  listBreachMessages,
   type ReleaseObstacle,
   writeRelease,
 } from '#workbench/authoring/desk/examine.ts';
@@ -25,34 +25,38 @@ import {
   getSchemaFileName,
 } from '#workbench/authoring/schema/rule-schema.ts';
 import { EXIT_CODES, FindingsError, UsageError } from '#workbench/commands/exit.ts';
-import { formatProposed, WITHOUT_APPROVAL, withParts } from '#workbench/commands/operation-command.ts';
+import {
+  formatProposedChange,
+  WITHOUT_APPROVAL_OPTION,
+  withCommandContext,
+} from '#workbench/commands/operation-command.ts';
 import { print } from '#workbench/commands/print.ts';
-import { checkCommand, formatProblemLines, toPlacedRemark } from './check.ts';
-import { evidenceCommands } from './evidence.ts';
-import { factsCommand } from './facts.ts';
-import { restoreRolloutCommand, rolloutCommands } from './rollout.ts';
-import { listChosenFolders, loadSoundRuleSet, newRulesCommand, toRelativePath } from './rule-folders.ts';
-import { testCommand } from './test.ts';
+import { addCheckCommand, formatProblemLines, toRemarkWithPath } from './check.ts';
+import { addEvidenceCommands } from './evidence.ts';
+import { addFactsCommand } from './facts.ts';
+import { addRestoreRolloutCommand, addRolloutCommands } from './rollout.ts';
+import { addNewVersionCommand, listChosenFolders, loadSoundRuleSet, toRelativePath } from './rule-folders.ts';
+import { addTestCommand } from './test.ts';
 
 /**
  * Adds the commands with which an analyst brings an edited rule set to the point that it decides: check, test,
  * compare, release and roll out.
  */
-export function rulesCommands(program: Command): void {
+export function addRulesCommands(program: Command): void {
   const rules = program.command('rules').description('rule sets: check, test, release and roll out');
-  checkCommand(rules);
-  factsCommand(rules);
-  schemaCommand(rules);
-  testCommand(rules);
-  newRulesCommand(rules);
-  diffCommand(rules);
-  evidenceCommands(rules);
-  releaseCommand(rules);
-  rolloutCommands(rules);
-  restoreRolloutCommand(rules);
+  addCheckCommand(rules);
+  addFactsCommand(rules);
+  addSchemaCommand(rules);
+  addTestCommand(rules);
+  addNewVersionCommand(rules);
+  addDiffCommand(rules);
+  addEvidenceCommands(rules);
+  addReleaseCommand(rules);
+  addRolloutCommands(rules);
+  addRestoreRolloutCommand(rules);
 }
 
-function diffCommand(rules: Command): void {
+function addDiffCommand(rules: Command): void {
   rules
     .command('diff <before> <after>')
     .description(
@@ -88,14 +92,14 @@ interface ReleaseOptions {
   readonly json?: true;
 }
 
-function releaseCommand(rules: Command): void {
+function addReleaseCommand(rules: Command): void {
   rules
     .command('release <version>')
     .description(
       'release a version that check and test find nothing in: it may then decide, and never changes',
     )
     .option('--reason <text>', 'why, for whoever approves it', 'by the command')
-    .option(...WITHOUT_APPROVAL)
+    .option(...WITHOUT_APPROVAL_OPTION)
     .option('--json', 'print the release')
     .action((version: string, options: ReleaseOptions) => release(version, options));
 }
@@ -114,11 +118,11 @@ async function release(version: string, options: ReleaseOptions): Promise<void> 
   if (proposal !== null) {
     const { proposalId, lines, expiresAt } = proposal;
     const told = { proposalId, expiresAt: new Date(expiresAt).toISOString() };
-    return print(json ? JSON.stringify(told) : formatProposed(proposalId, lines));
+    return print(json ? JSON.stringify(told) : formatProposedChange(proposalId, lines));
   }
   const made = writeRelease(folder, ruleSet, files);
   const lost = findLostCases(folder, ruleSet, files);
-  const breaches = listBreaches(findBrokenPromises(ruleSet, files));
+  const breaches = listBreachMessages(findBrokenPromises(ruleSet, files));
   if (json) return print(JSON.stringify({ ...made, lostCases: lost, brokenPromises: breaches }));
   print(`${version} is released: sha256:${made.digest}`);
   for (const breach of breaches) print(`note: ${breach}`);
@@ -128,7 +132,7 @@ async function release(version: string, options: ReleaseOptions): Promise<void> 
 /** Proposes a release. This opens the store, while a release itself only writes to the disk. */
 function propose(change: ProposedChange): Promise<StoredProposal | null> {
   const needs = { lists: true, rules: true, archive: true };
-  return withParts(needs, {}, INSTALLATION_PLATFORM, ({ parts, caller }) =>
+  return withCommandContext(needs, {}, INSTALLATION_PLATFORM, ({ parts, caller }) =>
     parts.approvals.propose(INSTALLATION_PLATFORM, change, caller.actor),
   );
 }
@@ -141,7 +145,7 @@ function toRefusal(obstacle: ReleaseObstacle, folder: string, version: string, r
       return new UsageError(`${version} is released already, with digest ${ruleSet.digest}`);
     case 'findings': {
       const problems = formatProblemLines(
-        obstacle.problems.map((problem) => toPlacedRemark(toRelativePath(folder), problem)),
+        obstacle.problems.map((problem) => toRemarkWithPath(toRelativePath(folder), problem)),
       );
       return new FindingsError(
         `${version} has findings and is not released; see: rules check ${version}\n${problems}`,
@@ -162,7 +166,7 @@ function toRefusal(obstacle: ReleaseObstacle, folder: string, version: string, r
   }
 }
 
-function schemaCommand(rules: Command): void {
+function addSchemaCommand(rules: Command): void {
   rules
     .command('schema')
     .description('write the JSON Schemas of rule files, for editors, into RULES_DIR/schema')

@@ -4,11 +4,11 @@ import type { Command } from 'commander';
 import { formatCount } from '#base/count-text.ts';
 import type { Location } from '#decision/rules/problem.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
-import { explainRuleCount, type RuleSet } from '#decision/rules/rule-set.ts';
+import { explainCountedExtras, type RuleSet } from '#decision/rules/rule-set.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { listCaseRemarks } from '#workbench/authoring/cases/case-remarks.ts';
 import {
-  type CaseReport,
+  type CaseRun,
   runCases,
   traceFailure,
   type UpdatedCases,
@@ -16,10 +16,10 @@ import {
 } from '#workbench/authoring/cases/cases.ts';
 import type { Coverage, CoveredShare } from '#workbench/authoring/cases/coverage.ts';
 import { formatFailure } from '#workbench/authoring/cases/expectations.ts';
-import { formatPlace, type PaintText } from '#workbench/authoring/explain/explanation-text.ts';
+import { formatFileLine, type PaintText } from '#workbench/authoring/explain/explanation-text.ts';
 import { EXIT_CODES, UsageError } from '#workbench/commands/exit.ts';
 import { paintForTerminal, print } from '#workbench/commands/print.ts';
-import { formatRemark, toPlacedRemark } from './check.ts';
+import { formatRemark, toRemarkWithPath } from './check.ts';
 import { listChosenFolders, toRelativePath } from './rule-folders.ts';
 
 interface TestOptions {
@@ -28,7 +28,7 @@ interface TestOptions {
   readonly json?: true;
 }
 
-export function testCommand(rules: Command): void {
+export function addTestCommand(rules: Command): void {
   rules
     .command('test [versions...]')
     .description(
@@ -61,7 +61,7 @@ async function runTests(
     );
   else {
     const texts = await Promise.all(runs.map((one) => describe(one, minPercent, paintForTerminal)));
-    print([...updates.map(updateText), ...texts].join('\n\n'));
+    print([...updates.map(formatUpdatedCases), ...texts].join('\n\n'));
   }
   if (reports.some((report) => !isFine(report, minPercent))) process.exitCode = EXIT_CODES.findings;
 }
@@ -94,7 +94,7 @@ function update(folder: string): readonly Updated[] {
   return [{ ...cases, folder: name, lines: placed }];
 }
 
-function updateText({ folder, lines, written, left }: Updated): string {
+function formatUpdatedCases({ folder, lines, written, left }: Updated): string {
   const wrote = `${folder}: ${written === 0 ? 'no case' : formatCount(written, 'case')} rewritten`;
   const others = `${formatCount(left.length, 'case')} not rewritten, because more than the length of a wait differs`;
   const texts = lines.map(
@@ -110,7 +110,7 @@ interface FolderReport {
   readonly notes: readonly string[];
   readonly passed: number;
   readonly failed: number;
-  readonly failures: CaseReport['failures'];
+  readonly failures: CaseRun['failures'];
   /** Null if nothing could be run. */
   readonly coverage: Coverage | null;
 }
@@ -130,7 +130,7 @@ function run(folder: string): Run {
   const { passed, failures, coverage } = report;
   const failed = failures.length;
   const notes = listCaseRemarks(loaded.ruleSet, files).map((one) =>
-    formatRemark(toPlacedRemark(name, one), 'note: '),
+    formatRemark(toRemarkWithPath(name, one), 'note: '),
   );
   return {
     report: { folder: name, problems: [], notes, passed, failed, failures, coverage },
@@ -204,7 +204,7 @@ function formatCoverage(coverage: Coverage, ruleSet: RuleSet, paint: PaintText):
   const shareLine = (what: string, { tested, total, percent }: CoveredShare, meaning: string) =>
     `  ${what}  ${String(percent).padStart(3)} %  ${String(tested).padStart(width)} of ${String(total).padStart(width)}  ${meaning}`;
   return [
-    shareLine('rules     ', rules, `decided in a case, ${explainRuleCount(ruleSet)}`),
+    shareLine('rules     ', rules, `decided in a case, ${explainCountedExtras(ruleSet)}`),
     shareLine('conditions', conditions, 'were seen both true and false'),
     ...formatSection(
       '  Rules without a test:',
@@ -245,7 +245,7 @@ function formatSection(
     title,
     ...entries.map(({ words, at }) => {
       const columns = words.map((word, column) => word.padEnd(widths[column] ?? 0));
-      return `    ${columns.join('  ')}  ${paint('faint', formatPlace(at))}`;
+      return `    ${columns.join('  ')}  ${paint('faint', formatFileLine(at))}`;
     }),
   ];
 }

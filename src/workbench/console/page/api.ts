@@ -8,14 +8,14 @@ import { forgetVisits } from './visits.ts';
  */
 let platform: string | null = new URLSearchParams(location.search).get('platform');
 
-export function followSession(session: Session | null) {
+export function setTabSession(session: Session | null) {
   const next = session?.platform ?? null;
   if (next !== platform) {
     forgetVisits();
-    ahead.clear();
+    earlyAnswers.clear();
   }
   platform = next;
-  typist = session === null ? '' : `${session.platform} ${session.who}`;
+  signedInPersonKey = session === null ? '' : `${session.platform} ${session.who}`;
   if (session === null) dispatchEvent(new Event('signed-out'));
 }
 
@@ -23,25 +23,25 @@ export function followSession(session: Session | null) {
  * Answers that were requested before the page's program was loaded, by path. Each is used once, and only
  * for the page that was opened first.
  */
-let ahead = new Map<string, Promise<Response>>();
+let earlyAnswers = new Map<string, Promise<Response>>();
 
-export function startWithAnswers(asked: typeof ahead) {
-  ahead = asked;
-  addEventListener('hashchange', () => ahead.clear(), { once: true });
+export function setEarlyAnswers(asked: typeof earlyAnswers) {
+  earlyAnswers = asked;
+  addEventListener('hashchange', () => earlyAnswers.clear(), { once: true });
 }
 
 async function takeEarlyAnswer(path: string) {
-  const answer = ahead.get(path);
-  ahead.delete(path);
+  const answer = earlyAnswers.get(path);
+  earlyAnswers.delete(path);
   const { ok } = (await answer) ?? { ok: false };
   return ok ? answer : undefined;
 }
 
 /** The platform and the person who is signed in in this tab, as one text. Empty if nobody is signed in. */
-let typist = '';
+let signedInPersonKey = '';
 
-export function getTypingPerson() {
-  return typist;
+export function getSignedInPersonKey() {
+  return signedInPersonKey;
 }
 
 /**
@@ -97,7 +97,7 @@ type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
 
 async function sendWithCredentials(
   method: Method,
-  { path, revision, all }: Question<unknown>,
+  { path, revision, pagedMember: all }: Question<unknown>,
   body?: object | string,
   signal?: AbortSignal,
 ) {
@@ -112,7 +112,10 @@ async function sendWithCredentials(
   }
   if (answer.ok && all !== undefined && value.next !== null) {
     const next = `${path.replace(/&after=.*/, '')}&after=${encodeURIComponent(value.next)}`;
-    const rest = await askService<Record<string, readonly unknown[]>>(method, { path: next, all });
+    const rest = await askService<Record<string, readonly unknown[]>>(method, {
+      path: next,
+      pagedMember: all,
+    });
     return { value: { ...value, [all]: [...value[all], ...(rest[all] ?? [])], next: null }, text };
   }
   if (answer.ok) return { value, text };

@@ -1,10 +1,10 @@
 import {
   askService,
-  followSession,
   isAllowed,
   reloadAnswers,
   ServiceRefusal,
-  startWithAnswers,
+  setEarlyAnswers,
+  setTabSession,
   useAnswer,
 } from './api.ts';
 import { h, html, listenOnWindow, render, useEffect, useRef, useState } from './html.ts';
@@ -13,11 +13,11 @@ import { SignInAgain, SignInPage } from './pages/sign-in.ts';
 import { getPaletteKeyName, isPaletteKey, Palette } from './palette.ts';
 import { goTo, onTyped } from './parts/form.ts';
 import { formatPlatform, showTimesInUtc } from './parts/format.ts';
-import type { Choice } from './parts/found.ts';
 import { renderIcon } from './parts/icon.ts';
-import { toPath, toVersionPath } from './parts/links.ts';
+import { toConsolePath, toVersionPath } from './parts/links.ts';
 import { Loading, RefusalNotice, renderEmpty } from './parts/notice.ts';
-import { readTime, type ShownTime, TIME_PARAMETERS, TimeBar } from './parts/time-span.ts';
+import type { Choice } from './parts/search-results.ts';
+import { readShownTime, type ShownTime, TIME_PARAMETERS, TimeBar } from './parts/time-span.ts';
 import { type PageEntry, PLACES, type PlaceEntry, parsePageAddress } from './places.ts';
 import { RULE_FOLDERS, type Session, WAYS_TO_SIGN_IN } from './questions.ts';
 import { VisitCache } from './visits.ts';
@@ -29,7 +29,7 @@ function App() {
   const [checking, setChecking] = useState(true);
   const [provider, setProvider] = useState<string | null>(null);
   const enter = (found: Session) => {
-    followSession(found);
+    setTabSession(found);
     // With the platform in its address, a link shows everybody the view of its sender.
     history.replaceState(history.state, '', `${location.pathname}${toPlatformUrl(found.platform)}`);
     setEnded(null);
@@ -38,7 +38,7 @@ function App() {
     reloadAnswers();
   };
   const leave = () => {
-    followSession(null);
+    setTabSession(null);
     setEnded(null);
     setSession(null);
   };
@@ -50,8 +50,8 @@ function App() {
   };
   useEffect(() => {
     const end = (event: Event) => {
-      const words = event instanceof CustomEvent ? event.detail : null;
-      setEnded(new ServiceRefusal(401, words ?? 'The session has ended.'));
+      const parameters = event instanceof CustomEvent ? event.detail : null;
+      setEnded(new ServiceRefusal(401, parameters ?? 'The session has ended.'));
     };
     check()
       .catch(setTrouble)
@@ -81,7 +81,7 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
   const isStart = location.hash.length < 3;
   const current = isStart ? (places[0]?.pages[0] ?? null) : place.page;
   showTimesInUtc(place.query.get('zone') === 'UTC');
-  const time = readTime(place.query, current?.span ?? 'month');
+  const time = readShownTime(place.query, current?.span ?? 'month');
   const page = current?.title ?? 'No such page';
   const title = [page, place.version].join(' ').trim();
   useEffect(() => {
@@ -119,7 +119,7 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
         aria-keyshortcuts="Control+K Meta+K" onClick=${openPalette}>
         ${renderIcon('Find')} <span>Search</span> <kbd>${getPaletteKeyName()}</kbd>
       </button>
-      ${h(Navigation, { places, current, words: time.words })}
+      ${h(Navigation, { places, current, parameters: time.parameters })}
       <details class="who">
         <summary><b>${formatPlatform(session.platform)}</b> <span
             class="faint">${session.who}</span></summary>
@@ -167,7 +167,7 @@ function openSearch(event: Event) {
   if (document.querySelector('.find') === null) goTo('#/find');
 }
 
-function isFor(session: Session, { needs, or }: PageEntry) {
+function isFor(session: Session, { needs, orAny: or }: PageEntry) {
   return needs.every((one) => isAllowed(session, one)) || or.some((one) => isAllowed(session, one));
 }
 
@@ -195,8 +195,8 @@ function PlatformSwitch({ session }: { session: Session }) {
 function Navigation({
   places,
   current,
-  words,
-}: Pick<PlacePartsProps, 'places' | 'current'> & Pick<ShownTime, 'words'>) {
+  parameters,
+}: Pick<PlacePartsProps, 'places' | 'current'> & Pick<ShownTime, 'parameters'>) {
   const here = useRef<HTMLElement | null>(null);
   // On a narrow screen the navigation scrolls, and begins at the current place.
   useEffect(() => here.current?.scrollIntoView({ block: 'nearest', inline: 'center' }), [current]);
@@ -204,7 +204,7 @@ function Navigation({
     ${places.map(({ title, pages }) => {
       const isHere = pages.some((one) => one === current);
       const shown = { ref: isHere ? here : null, 'aria-current': isHere ? 'true' : undefined };
-      const href = toPath(pages[0]?.path ?? '', words);
+      const href = toConsolePath(pages[0]?.path ?? '', parameters);
       return html`<a key=${title} href=${href} ...${shown}>${renderIcon(title)}${title}</a>`;
     })}
   </nav>`;
@@ -281,7 +281,7 @@ function PlaceParts({ places, current, place: { version, query } }: PlacePartsPr
     [...query].filter(([name]) => name === 'days' || TIME_PARAMETERS.includes(name)),
   );
   const to = (path: string) =>
-    version === '' ? toPath(path, time) : toVersionPath(version, path.split('/')[2], time);
+    version === '' ? toConsolePath(path, time) : toVersionPath(version, path.split('/')[2], time);
   const go = (other: string) => goTo(toVersionPath(other, current.path.split('/')[2], time));
   return html`<nav class="parts" aria-label=${version === '' ? here?.title : `Parts of ${version}`}>
     ${version !== '' && h(VersionSwitch, { version, go })}
@@ -344,7 +344,7 @@ history.scrollRestoration = 'manual';
 
 /** Draws the page. `asked` has the answers that were requested while the program was loaded, by path. */
 export function drawPage(root: HTMLElement, asked: Map<string, Promise<Response>>) {
-  startWithAnswers(asked);
+  setEarlyAnswers(asked);
   keepFocus(root);
   render(h(App, {}), root);
 }

@@ -1,9 +1,9 @@
 import { isAllowed, useAnswer } from './api.ts';
 import { h, html, useLayoutEffect, useRef } from './html.ts';
 import { goTo } from './parts/form.ts';
-import type { Choice, ChoiceGroup } from './parts/found.ts';
-import { toPath, toVersionPath } from './parts/links.ts';
+import { toConsolePath, toVersionPath } from './parts/links.ts';
 import { SearchBox } from './parts/search-box.ts';
+import type { Choice, ChoiceGroup } from './parts/search-results.ts';
 import type { PageEntry, PlaceEntry } from './places.ts';
 import { RULE_FOLDERS, type Session } from './questions.ts';
 
@@ -77,7 +77,7 @@ function listPages(places: readonly PlaceEntry[]): readonly Choice[] {
     return shown.map((page) => ({
       name: page.title,
       about: page.title === title ? '' : title,
-      act: { href: toPath(page.path) },
+      act: { href: toConsolePath(page.path) },
     }));
   });
 }
@@ -110,7 +110,7 @@ function listActions(session: Session): readonly Choice[] {
   return ACTIONS.filter(({ needs }) => isAllowed(session, needs)).map(({ name, path }) => ({
     name,
     about: '',
-    act: { href: toPath(path) },
+    act: { href: toConsolePath(path) },
   }));
 }
 

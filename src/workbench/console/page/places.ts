@@ -6,7 +6,7 @@ import { ResultsPage } from './pages/results.ts';
 import { RolloutsPage } from './pages/rollout.ts';
 import { RulesPage, VersionPage } from './pages/rules.ts';
 import { AccessPage } from './pages/settings/access.ts';
-import { AuditPage, PROPOSERS } from './pages/settings/audit.ts';
+import { AuditPage, PROPOSER_OPERATIONS } from './pages/settings/audit.ts';
 import { ListsPage } from './pages/settings/lists.ts';
 import { PlatformPage } from './pages/settings/platform.ts';
 import { TodayPage } from './pages/today.ts';
@@ -28,7 +28,7 @@ export interface PageEntry {
   readonly title: string;
   readonly needs: readonly Operation[];
   /** A session with any one of these operations sees the page even without `needs`. */
-  readonly or: readonly Operation[];
+  readonly orAny: readonly Operation[];
   readonly body: PageBody;
   /** Whether the page is opened from another page of its place. It has no entry in the navigation. */
   readonly isOpened?: boolean;
@@ -46,9 +46,9 @@ function declarePage(
   title: string,
   needs: readonly Operation[],
   body: PageBody,
-  { or = [], ...more }: Partial<Pick<PageEntry, 'or' | 'isOpened' | 'span'>> = {},
+  { orAny = [], ...more }: Partial<Pick<PageEntry, 'orAny' | 'isOpened' | 'span'>> = {},
 ): PageEntry {
-  return { path, title, needs, body, or, ...more };
+  return { path, title, needs, body, orAny, ...more };
 }
 
 /** The places of the console, each with its pages. */
@@ -56,14 +56,14 @@ export const PLACES: readonly PlaceEntry[] = [
   {
     title: 'Today',
     pages: [
-      declarePage('today', 'Today', ['figures'], TodayPage, { or: ['rules', 'rules:read'], span: 'day' }),
+      declarePage('today', 'Today', ['figures'], TodayPage, { orAny: ['rules', 'rules:read'], span: 'day' }),
     ],
   },
   {
     title: 'Find',
     pages: [
       declarePage('find', 'Find', ['decisions'], FindPage, {
-        or: ['clients:read', 'lists:read'],
+        orAny: ['clients:read', 'lists:read'],
         span: 'all',
       }),
       declarePage('find/payer', 'Payer', ['clients:read'], PayerPage, { isOpened: true }),
@@ -88,7 +88,9 @@ export const PLACES: readonly PlaceEntry[] = [
     pages: [
       declarePage('settings/lists', 'Lists', ['lists:read'], ListsPage),
       declarePage('settings/access', 'People and keys', ['keys'], AccessPage),
-      declarePage('settings/audit', 'Audit and approvals', ['audit'], AuditPage, { or: PROPOSERS }),
+      declarePage('settings/audit', 'Audit and approvals', ['audit'], AuditPage, {
+        orAny: PROPOSER_OPERATIONS,
+      }),
       declarePage('settings/platform', 'Platform', [], PlatformPage),
     ],
   },
@@ -96,10 +98,10 @@ export const PLACES: readonly PlaceEntry[] = [
 
 // The pages, those with the longest path first, because the longest path that fits an address is chosen.
 const PAGES = PLACES.flatMap(({ pages }) => pages).toSorted(
-  (one, other) => splitPath(other.path) - splitPath(one.path),
+  (one, other) => countPathParts(other.path) - countPathParts(one.path),
 );
 
-function splitPath(path: string) {
+function countPathParts(path: string) {
   return path.split('/').length;
 }
 

@@ -1,8 +1,8 @@
 import type { TSchema } from '#base/json-schema.ts';
-import type { Shape, WithMomentsAsText } from '#base/shapes.ts';
-import type { Experiment as ExperimentData } from '#history/evidence/experiment/experiment-report.ts';
+import type { ValueOf, WithMomentsAsText } from '#base/shapes.ts';
+import type { ExperimentReport as ExperimentData } from '#history/evidence/experiment/experiment-report.ts';
 import type { Presentation as PresentationData } from '#history/evidence/presentation.ts';
-import type { Report } from '#history/evidence/report/rule-report.ts';
+import type { WorthReport } from '#history/evidence/report/worth-report.ts';
 import type * as sdk from '#sdk/records.ts';
 import type { ProposalSchema } from '#workbench/approvals/proposals.ts';
 import type { RuleDiff } from '#workbench/authoring/diff/rule-diff.ts';
@@ -33,7 +33,7 @@ import type { SettingsSchema } from '#workbench/platform/settings.ts';
 export type { DecisionWhatIf, Reporting, RuleDiff };
 
 /** An answer as the API's document describes it. */
-type Answered<Declared extends TSchema> = WithMomentsAsText<Shape<Declared>>;
+type Answered<Declared extends TSchema> = WithMomentsAsText<ValueOf<Declared>>;
 
 export type Session = Answered<typeof SessionSchema>;
 export type SignIn = Answered<typeof SignInSchema>;
@@ -65,12 +65,12 @@ export interface FinishedJob<Result> {
 }
 
 export type Presentation = WithMomentsAsText<PresentationData>;
-export type RulesReport = WithMomentsAsText<Report> & Presentation;
+export type RulesReport = WithMomentsAsText<WorthReport> & Presentation;
 export type Experiment = WithMomentsAsText<ExperimentData> & Presentation;
 
-export type { FactReading, FactValue } from '#decision/facts/fact.ts';
+export type { FactValue, NullableFactValue as FactReading } from '#decision/facts/fact.ts';
 export type { EvidenceTable, OrderCounts } from '#history/evidence/presentation.ts';
-export type { RuleReport } from '#history/evidence/report/rule-report.ts';
+export type { RuleWorth as RuleReport } from '#history/evidence/report/worth-report.ts';
 
 export type Binding = sdk.Binding;
 export type ClientHistory = sdk.ClientHistory;
@@ -100,7 +100,7 @@ export interface Question<T> {
   readonly path: string;
   readonly revision?: number | null;
   /** For an answer in pages, the member whose items are gathered over all pages. */
-  readonly all?: string;
+  readonly pagedMember?: string;
   readonly answer?: T;
 }
 
@@ -126,12 +126,12 @@ export const ROLLOUT_STATUS: Question<RolloutStatus> = { path: 'rules' };
 export const EXPERIMENT_QUESTION: JobQuestion<Experiment> = { path: 'evidence' };
 export const ROLL_OUT: Question<Following> = { path: 'rules/rollout' };
 export const ROLL_BACK: Question<Following> = { path: 'rules/rollback' };
-export const PROPOSALS: Question<ProposalList> = { path: 'proposals?limit=500', all: 'proposals' };
+export const PROPOSALS: Question<ProposalList> = { path: 'proposals?limit=500', pagedMember: 'proposals' };
 export const OPEN_PROPOSALS: Question<ProposalList> = { path: 'proposals?state=open' };
-export const decideProposalQuestion = (proposalId: string, way: 'approve' | 'reject') =>
+export const proposalDecisionQuestion = (proposalId: string, way: 'approve' | 'reject') =>
   to<Proposal>`proposals/${proposalId}/${way}`;
 
-export const KEYS: Question<AccessKeyList> = { path: 'keys?limit=500', all: 'keys' };
+export const KEYS: Question<AccessKeyList> = { path: 'keys?limit=500', pagedMember: 'keys' };
 export const ISSUE_KEY: Question<IssuedKey> = { path: 'keys' };
 export const accessKeyQuestion = (keyId: string) => to<object>`keys/${keyId}`;
 export const SETTINGS: Question<Settings> = { path: 'settings' };
@@ -140,14 +140,14 @@ export const SIGN_PERSON_OUT: Question<null> = { path: 'people/sign-out' };
 export const auditEntriesQuestion = (query: URLSearchParams) => to<AuditPage>`audit?${query}`;
 export const AUDIT_CHECK: Question<AuditCheck> = { path: 'audit/check' };
 
-export const LISTS: Question<SharedLists> = { path: 'lists?limit=500', all: 'lists' };
+export const LISTS: Question<SharedLists> = { path: 'lists?limit=500', pagedMember: 'lists' };
 /** The newest entries of a list, the entries after a position, or the entry for a value. */
 export const listEntriesQuestion = (
   list: string,
   which: { limit?: string; after?: string; value?: string },
 ) => to<ListEntries>`lists/${list}/entries?${new URLSearchParams(which)}`;
 /** Creates a list. */
-export const createListQuestion = (list: string) => to<object>`lists/${list}`;
+export const listCreationQuestion = (list: string) => to<object>`lists/${list}`;
 /** Sends many changes of a list, one a line. The answer has one line for each. */
 export const listLinesQuestion = (list: string) =>
   to<{ line: number; result?: string; detail?: string }[]>`lists/${list}/entries`;
@@ -166,7 +166,7 @@ export const ruleFolderQuestion = (version: string) => to<OpenedRuleFolder>`rule
 export const ruleDiffQuestion = (before: string, after: string) =>
   to<RuleDiff>`rules/diff?before=${before}&after=${after}`;
 export const releaseQuestion = (version: string) => to<object>`rules/versions/${version}/release`;
-export const DRAFTS: Question<DraftList> = { path: 'rules/drafts?limit=500', all: 'drafts' };
+export const DRAFTS: Question<DraftList> = { path: 'rules/drafts?limit=500', pagedMember: 'drafts' };
 /**
  * A draft. A change names the revision on which it was made. The revision is null if there is no draft yet.
  */
@@ -178,7 +178,7 @@ export const keptDraftQuestion = (version: string, revision: number | null = nul
 export const proposedDraftAsReleasedQuestion = (version: string, platform: string) =>
   to<Draft>`rules/drafts/${version}?platform=${platform}`;
 /** Proposes the release of a draft as it is at a revision. */
-export const proposeDraftQuestion = (version: string, revision: number | null) => ({
+export const draftProposalQuestion = (version: string, revision: number | null) => ({
   ...to<Proposal>`rules/drafts/${version}/proposal`,
   revision,
 });
@@ -186,10 +186,10 @@ export const CHECK_DRAFT: Question<CheckedDraft> = { path: 'rules/drafts/check' 
 export const REWRITE_CASES: Question<RewrittenCases> = { path: 'rules/drafts/cases' };
 export const DRAFT_DIFF: Question<RuleDiff> = { path: 'rules/drafts/diff' };
 /** Stores a draft in RULES_DIR. */
-export const saveDraftQuestion = (version: string) => to<SavedDraft>`rules/versions/${version}`;
+export const storedDraftQuestion = (version: string) => to<SavedDraft>`rules/versions/${version}`;
 
 /** The things whose names contain a text. */
-export const findByPartQuestion = (text: string) => to<FoundRecords>`find?text=${text}`;
+export const partSearchQuestion = (text: string) => to<FoundRecords>`find?text=${text}`;
 
 export const decisionsQuestion = (query: URLSearchParams) => to<FoundDecisions>`decisions?${query}`;
 export const decisionQuestion = (decisionId: string) => to<Decision>`decisions/${decisionId}`;
@@ -204,7 +204,7 @@ export const clientQuestion = (clientIdKey: string) => to<ClientView>`client?cli
  * Erases a payer. The answer says where data of the payer remain for some time. It is null if none
  * remain.
  */
-export const eraseClientQuestion = (clientIdKey: string) =>
+export const clientErasureQuestion = (clientIdKey: string) =>
   to<{ readonly traces: string } | null>`client?clientIdKey=${clientIdKey}`;
 export const clientHistoryQuestion = (clientIdKey: string, limit: number) =>
   to<ClientHistory>`client/history?clientIdKey=${clientIdKey}&limit=${limit}`;
@@ -216,5 +216,5 @@ export const clientLinksQuestion = (clientIdKey: string) =>
  */
 export const clientMemberQuestion = (clientIdKey: string, what: 'override' | 'binding' | 'export') =>
   to<object | null>`client/${what}?clientIdKey=${clientIdKey}`;
-export const endWaitQuestion = (clientIdKey: string) =>
+export const waitEndQuestion = (clientIdKey: string) =>
   to<object>`client/wait/end?clientIdKey=${clientIdKey}`;

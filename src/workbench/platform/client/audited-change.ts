@@ -13,13 +13,13 @@ export const OVERRIDE_CHANGE: NotedChange = ['override', OverrideSchema];
 export const ENDED_WAIT: NotedChange = [
   'wait ended',
   s.shape('A wait that was ended', {
-    decisionId: s.word('Of the decision that imposed it'),
+    decisionId: s.plainText('Of the decision that imposed it'),
     waitUntil: s.nullable(s.epochMs('When it would have ended')),
   }),
 ];
 
 /** Notes in the audit what a caller changed about a client. Returns the value after the change. */
-export async function auditChange<T>(
+export async function noteClientChange<T>(
   { audit, clientKeys }: PlatformOperationParts,
   caller: Caller,
   [action, shape]: NotedChange,

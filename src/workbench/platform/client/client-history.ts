@@ -3,19 +3,24 @@ import { type TProperties, Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { DecisionSchema, ScoreAnswerSchema } from '#decision/decision.ts';
 import { BindingSchema, OverrideSchema } from '#decision/payer/client-state.ts';
-import { DatedReportSchema, isSameResult, OrderOutcomeSchema, turnedAway } from '#decision/payer/order.ts';
+import {
+  DatedReportSchema,
+  isSameResult,
+  OrderOutcomeSchema,
+  turnedAwaySchema,
+} from '#decision/payer/order.ts';
 import type { ScoreRequest } from '#decision/requests.ts';
-import { ruleVersion } from '#decision/rules/rule-set.ts';
+import { ruleVersionSchema } from '#decision/rules/rule-set.ts';
 import type { HistoryPage } from '#history/archive/read/decision-lookup.ts';
 import type { HistoryPlace, JournalEntry } from '#state/journal.ts';
 
 const at = s.epochMs('When it was accepted');
 
 const ScoredRequestSchema = s.shape('What the caller asked with', {
-  sellPointKey: s.word('Point of sale', 'shop-1'),
-  method: s.word('The selectedMethodKey'),
-  amount: s.word('The amountRequested'),
-  currency: s.nullable(s.word("The toPayCurrency; null: the platform's")),
+  sellPointKey: s.plainText('Point of sale', 'shop-1'),
+  method: s.plainText('The selectedMethodKey'),
+  amount: s.plainText('The amountRequested'),
+  currency: s.nullable(s.plainText("The toPayCurrency; null: the platform's")),
   jsOk: s.nullable(s.yesNo('The page executed JavaScript; null when the caller did not say')),
   honeypotTriggered: s.yesNo('A trap field was filled in'),
   fingerprintPresent: s.yesNo('A fingerprint came with it'),
@@ -37,20 +42,20 @@ function declareHistoryEntry<const Kind extends string, P extends TProperties>(
 export const HISTORY_ENTRY_SCHEMAS = {
   score: declareHistoryEntry('score', 'A score was asked', {
     request: ScoredRequestSchema,
-    ruleVersion,
+    ruleVersion: ruleVersionSchema,
     answer: ScoreAnswerSchema,
   }),
   verdict: declareHistoryEntry('verdict', 'A verdict was asked', { decision: DecisionSchema }),
   outcome: declareHistoryEntry('outcome', 'An outcome was reported, and counted or corrected', {
-    orderRef: s.word("The caller's order", 'order-1'),
+    orderRef: s.plainText("The caller's order", 'order-1'),
     ...OrderOutcomeSchema.properties,
     amount: Type.Optional(
-      s.word(
+      s.plainText(
         'The money that the result is about, like "25.5 EUR": of a payment what was captured less what was taken back; absent when it is not known',
       ),
     ),
     report: Type.Optional(s.named('DatedReport', DatedReportSchema)),
-    turnedAway: Type.Optional(turnedAway),
+    turnedAway: Type.Optional(turnedAwaySchema),
   }),
   binding: declareHistoryEntry('binding', 'A binding was set or lifted', {
     binding: s.nullable(BindingSchema),
@@ -59,9 +64,9 @@ export const HISTORY_ENTRY_SCHEMAS = {
     override: s.nullable(OverrideSchema),
   }),
   waitEnded: declareHistoryEntry('waitEnded', 'A person ended a wait before its time', {
-    decisionId: s.word('The decision that imposed the wait'),
-    reason: s.word('Why', 'the payer called'),
-    by: s.word('Who, as the audit names it', 'ann'),
+    decisionId: s.plainText('The decision that imposed the wait'),
+    reason: s.plainText('Why', 'the payer called'),
+    by: s.plainText('Who, as the audit names it', 'ann'),
   }),
 } as const;
 
@@ -77,27 +82,27 @@ const HistoryEntrySchema = s.named(
 export const ClientHistorySchema = s.named(
   'ClientHistory',
   s.shape('What happened to a client', {
-    clientIdKey: s.word('As the caller chose it', 'ann'),
+    clientIdKey: s.plainText('As the caller chose it', 'ann'),
     entries: s.list(HistoryEntrySchema, 'Newest first, at most `limit`'),
-    next: s.nextPagePlace,
+    next: s.nextPageCursorSchema,
     complete: s.yesNo('False: other entries exist, or existed and are not kept any more, or cannot be read'),
   }),
 );
 
 /** A score request as the platform sees it: whether it named a device, and not which. */
-type ScoredRequest = s.Shape<typeof ScoredRequestSchema>;
+type ScoredRequest = s.ValueOf<typeof ScoredRequestSchema>;
 
 /** One entry of a client's history. `kind` says which members it has. Times are epoch ms. */
-export type HistoryEntry = s.Shape<typeof HistoryEntrySchema>;
+export type HistoryEntry = s.ValueOf<typeof HistoryEntrySchema>;
 
 /** Returns a client's entries as the platform sees them, the newest first. HMACs are left out. */
 export function toHistoryView(
   clientIdKey: string,
   { entries, complete, next }: HistoryPage,
-): s.Shape<typeof ClientHistorySchema> {
+): s.ValueOf<typeof ClientHistorySchema> {
   return {
     clientIdKey,
-    entries: removeRepeats(entries).map(toHistoryEntry),
+    entries: excludeRepeats(entries).map(toHistoryEntry),
     next: next === null ? null : [next.at, next.place.ms, next.place.seq].join('-'),
     complete,
   };
@@ -116,7 +121,7 @@ export const HISTORY_CURSOR = {
  * Leaves out reports that repeat what was known of their order, because the journal holds those, too. Entries stay
  * sorted, newest first.
  */
-function removeRepeats(entries: readonly JournalEntry[]): readonly JournalEntry[] {
+function excludeRepeats(entries: readonly JournalEntry[]): readonly JournalEntry[] {
   const held = new Map<string, object>();
   return entries
     .toReversed()

@@ -2,13 +2,13 @@ import {
   type DeclaredOperation,
   declareOperation,
   type GrantedRequest,
-  type KeyedSpec,
+  type KeyedOperationSpec,
 } from '#checkout/http/operation/operation.ts';
 import {
-  declareGatedOperation,
-  type GatedSpec,
-  type GateParts,
-} from '#workbench/platform/gated-operation.ts';
+  type ApprovalOperationSpec,
+  declareApprovalOperation,
+  type ProposerParts,
+} from '#workbench/platform/approval-operation.ts';
 import { requiredTextParameter } from '#workbench/platform/parameters.ts';
 
 /**
@@ -17,15 +17,18 @@ import { requiredTextParameter } from '#workbench/platform/parameters.ts';
  */
 const CLIENT_ID_KEY = requiredTextParameter('clientIdKey', 'As the caller chose it');
 
-export type AskedAboutClient<Body> = GrantedRequest<Body> & { readonly clientIdKey: string };
+export type GrantedClientRequest<Body> = GrantedRequest<Body> & { readonly clientIdKey: string };
 
 /** An operation about one client. The parameter for the client is added to it. */
-interface ClientSpec<Parts, Body> extends Omit<KeyedSpec<Parts, Body>, 'answer'> {
-  readonly answer: (asked: AskedAboutClient<Body>, parts: Parts) => Promise<unknown>;
+interface ClientSpec<Parts, Body> extends Omit<KeyedOperationSpec<Parts, Body>, 'answer'> {
+  readonly answer: (asked: GrantedClientRequest<Body>, parts: Parts) => Promise<unknown>;
 }
 
 interface GatedClientSpec<Parts, Body> extends ClientSpec<Parts, Body> {
-  readonly gate: (asked: AskedAboutClient<Body>, parts: Parts) => ReturnType<GatedSpec<Parts, Body>['gate']>;
+  readonly gate: (
+    asked: GrantedClientRequest<Body>,
+    parts: Parts,
+  ) => ReturnType<ApprovalOperationSpec<Parts, Body>['readChange']>;
 }
 
 /** Declares an operation about the client that the query names. */
@@ -36,13 +39,13 @@ export function declareClientOperation<Parts, Body = never>(
 }
 
 /** Declares an operation about a client whose change another person may have to approve. */
-export function declareGatedClientOperation<Parts extends GateParts, Body = never>({
+export function declareClientApprovalOperation<Parts extends ProposerParts, Body = never>({
   gate,
   ...spec
 }: GatedClientSpec<Parts, Body>): DeclaredOperation<Parts> {
-  return declareGatedOperation({
+  return declareApprovalOperation({
     ...addClientParameter(spec),
-    gate: async (asked: GrantedRequest<Body>, parts: Parts) => gate(addClientIdKey(asked), parts),
+    readChange: async (asked: GrantedRequest<Body>, parts: Parts) => gate(addClientIdKey(asked), parts),
   });
 }
 
@@ -50,7 +53,7 @@ function addClientParameter<Parts, Body>({
   parameters = [],
   answer,
   ...rest
-}: ClientSpec<Parts, Body>): KeyedSpec<Parts, Body> {
+}: ClientSpec<Parts, Body>): KeyedOperationSpec<Parts, Body> {
   return {
     ...rest,
     parameters: [CLIENT_ID_KEY, ...parameters],
@@ -58,6 +61,6 @@ function addClientParameter<Parts, Body>({
   };
 }
 
-function addClientIdKey<Body>(asked: GrantedRequest<Body>): AskedAboutClient<Body> {
+function addClientIdKey<Body>(asked: GrantedRequest<Body>): GrantedClientRequest<Body> {
   return { ...asked, clientIdKey: CLIENT_ID_KEY.read(asked.ctx) };
 }

@@ -1,27 +1,32 @@
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { labelFactValues } from '#decision/assess.ts';
-import { DecisionSchema, isBot, paymentScoreText } from '#decision/decision.ts';
-import { type FactReading, factReading } from '#decision/facts/fact.ts';
+import { DecisionSchema, isBotSchema, paymentScoreSchema } from '#decision/decision.ts';
+import { type NullableFactValue, nullableFactValueSchema } from '#decision/facts/fact.ts';
 import { REQUEST_FACTS } from '#decision/facts/request.ts';
 import { NextVerdictSchema } from '#decision/next-verdict.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { BindingSchema, clientGroup, keepIfValid, OverrideSchema } from '#decision/payer/client-state.ts';
+import {
+  BindingSchema,
+  clientGroupSchema,
+  keepIfValid,
+  OverrideSchema,
+} from '#decision/payer/client-state.ts';
 import { LadderSchema } from '#decision/payer/ladder.ts';
 import { findLastPaidAt, findLastUnpaidAt } from '#decision/payer/outcomes.ts';
 import { computePaymentScore, formatPaymentScore } from '#decision/payer/payment-score.ts';
-import { getPlatformSettings, ruleVersion } from '#decision/rules/rule-set.ts';
-import { unreadDecisions } from '#history/archive/unread-decisions.ts';
-import type { ClientView } from '#workbench/payers/records.ts';
+import { getPlatformSettings, ruleVersionSchema } from '#decision/rules/rule-set.ts';
+import { UnreadDecisionsListSchema } from '#history/archive/unread-decisions.ts';
+import type { KnownClient } from '#workbench/payers/records.ts';
 
 export const ClientSchema = s.named(
   'Client',
   s.shape('What is known of a client', {
-    clientIdKey: s.word('As the caller chose it', 'ann'),
-    ruleVersion,
-    clientGroup,
-    paymentScore: paymentScoreText,
-    isBot,
+    clientIdKey: s.plainText('As the caller chose it', 'ann'),
+    ruleVersion: ruleVersionSchema,
+    clientGroup: clientGroupSchema,
+    paymentScore: paymentScoreSchema,
+    isBot: isBotSchema,
     signals: s.list(Type.String(), 'The bot signals that match now'),
     firstSeenAt: s.nullable(s.epochMs('First contact')),
     lastVerdictAt: s.nullable(s.epochMs('Last verdict')),
@@ -35,13 +40,13 @@ export const ClientSchema = s.named(
     }),
     binding: s.nullable(BindingSchema),
     override: s.nullable(OverrideSchema),
-    facts: Type.Record(factReading, {
+    facts: Type.Record(nullableFactValueSchema, {
       description:
         'What the rules would see now, by label; none of a request, because nobody asks for anything',
     }),
     nextVerdict: NextVerdictSchema,
     decisions: s.list(DecisionSchema, 'The last ones, newest first'),
-    unread: Type.Optional(unreadDecisions),
+    unread: Type.Optional(UnreadDecisionsListSchema),
   }),
 );
 
@@ -52,8 +57,8 @@ export const ClientSchema = s.named(
 export function toClientView(
   platform: PlatformName,
   clientIdKey: string,
-  { state, ladder, facts, nextVerdict, rules, decisions, unread, now }: ClientView,
-): s.Shape<typeof ClientSchema> {
+  { state, ladder, facts, nextVerdict, rules, decisions, unread, now }: KnownClient,
+): s.ValueOf<typeof ClientSchema> {
   const { outcomes } = state;
   const finalCount = outcomes.paidCount + outcomes.unpaidCount;
   const { smoothing } = getPlatformSettings(rules, platform);
@@ -76,7 +81,7 @@ export function toClientView(
     },
     binding: keepIfValid(state.binding, now),
     override: keepIfValid(state.override, now),
-    facts: removeRequestFacts(labelFactValues(rules, facts.values)),
+    facts: excludeRequestFacts(labelFactValues(rules, facts.values)),
     nextVerdict,
     decisions,
     ...(unread.length === 0 ? {} : { unread }),
@@ -84,6 +89,8 @@ export function toClientView(
 }
 
 /** Leaves out the facts of a request, like its amount, because no request was made. */
-function removeRequestFacts(facts: Readonly<Record<string, FactReading>>): Record<string, FactReading> {
+function excludeRequestFacts(
+  facts: Readonly<Record<string, NullableFactValue>>,
+): Record<string, NullableFactValue> {
   return Object.fromEntries(Object.entries(facts).filter(([label]) => !Object.hasOwn(REQUEST_FACTS, label)));
 }

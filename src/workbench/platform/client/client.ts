@@ -8,32 +8,32 @@ import {
   NO_CONTENT,
 } from '#checkout/http/operation/operation.ts';
 import {
-  createNotFound,
-  createTooManyRequests,
+  createNotFoundProblem,
+  createTooManyRequestsProblem,
   declareRefusal,
   HttpProblem,
 } from '#checkout/http/request/problems.ts';
 import { WAITS_ENDED_BY_PERSON_MAX } from '#checkout/scoring/ended-waits.ts';
 import { ENDED_WAITS_MAX } from '#decision/payer/changes.ts';
-import { BindingSchema, OverrideSchema, overrideGroup } from '#decision/payer/client-state.ts';
+import { BindingSchema, OverrideSchema, overrideGroupSchema } from '#decision/payer/client-state.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { ClientExportSchema } from '#workbench/payers/client-export.ts';
 import {
   ClientLinksSchema,
   createLinksAsk,
-  LINKS_DEFAULT,
-  LINKS_MAX,
+  DEFAULT_LINKS_BOUNDS,
+  MAX_LINKS_BOUNDS,
 } from '#workbench/payers/client-links.ts';
-import { DECISION_REFUSALS, findDecision, UNKNOWN_DECISION } from '#workbench/platform/decisions.ts';
+import { DECISION_REFUSALS, requireDecision, UNKNOWN_DECISION } from '#workbench/platform/decisions.ts';
 import * as query from '#workbench/platform/parameters.ts';
 import type { PlatformOperationParts } from '#workbench/platform/parts.ts';
 import { TOO_MANY_CHANGES } from '#workbench/platform/refusals.ts';
-import { auditChange, BINDING_CHANGE, ENDED_WAIT, OVERRIDE_CHANGE } from './audited-change.ts';
+import { BINDING_CHANGE, ENDED_WAIT, noteClientChange, OVERRIDE_CHANGE } from './audited-change.ts';
 import { ClientHistorySchema, HISTORY_CURSOR, toHistoryView } from './client-history.ts';
 import {
-  type AskedAboutClient,
+  declareClientApprovalOperation,
   declareClientOperation,
-  declareGatedClientOperation,
+  type GrantedClientRequest,
 } from './client-id-key.ts';
 import { ClientSchema, toClientView } from './client-view.ts';
 
@@ -41,7 +41,7 @@ const AFTER = query.afterParameter(HISTORY_CURSOR);
 const LIMIT = query.limitParameter();
 
 const UNKNOWN_CLIENT = declareRefusal('unknown-client', 'Nothing is known of the client.', () =>
-  createNotFound('Nothing is known of this client.'),
+  createNotFoundProblem('Nothing is known of this client.'),
 );
 
 const readClient = declareClientOperation({
@@ -54,7 +54,7 @@ const readClient = declareClientOperation({
   refusals: [UNKNOWN_CLIENT],
   answer: async ({ caller, clientIdKey }, { records, audit, clientKeys }: PlatformOperationParts) => {
     const { platform } = caller;
-    const view = await records.client(platform, clientIdKey);
+    const view = await records.findClient(platform, clientIdKey);
     if (view === null) throw UNKNOWN_CLIENT.problem();
     await audit.noteReading(caller.actor.text, clientKeys.of(platform, clientIdKey));
     return toClientView(platform, clientIdKey, view);
@@ -74,7 +74,7 @@ const readClientHistory = declareClientOperation({
   answer: async ({ ctx, caller, clientIdKey }, { records, audit, clientKeys }: PlatformOperationParts) => {
     const { platform } = caller;
     const page = { limit: LIMIT.read(ctx), after: AFTER.read(ctx) };
-    const history = await records.history(platform, clientIdKey, page);
+    const history = await records.findHistory(platform, clientIdKey, page);
     if (history === null) throw UNKNOWN_CLIENT.problem();
     await audit.noteReading(caller.actor.text, clientKeys.of(platform, clientIdKey));
     return toHistoryView(clientIdKey, history);
@@ -83,13 +83,13 @@ const readClientHistory = declareClientOperation({
 
 const DAYS = query.wholeNumberParameter(
   'days',
-  { min: 1, default: LINKS_DEFAULT.days, max: LINKS_MAX.days },
+  { min: 1, default: DEFAULT_LINKS_BOUNDS.days, max: MAX_LINKS_BOUNDS.days },
   'How many days to look back',
 );
 
 const DEPTH = query.wholeNumberParameter(
   'depth',
-  { min: 1, default: LINKS_DEFAULT.depth, max: LINKS_MAX.depth },
+  { min: 1, default: DEFAULT_LINKS_BOUNDS.depth, max: MAX_LINKS_BOUNDS.depth },
   '1: clients who share a device or address with this one; 2: also clients who share one with those',
 );
 
@@ -98,7 +98,10 @@ const AS_OF = query.instantParameter(
   'Show what was known at this time, and look back `days` from it; absent: now',
 );
 
-const CLIENTS = query.limitParameter({ default: LINKS_DEFAULT.clients, max: LINKS_MAX.clients });
+const CLIENTS = query.limitParameter({
+  default: DEFAULT_LINKS_BOUNDS.clients,
+  max: MAX_LINKS_BOUNDS.clients,
+});
 
 export const readClientLinks = declareClientOperation({
   route: 'get /v1/platform/client/links',
@@ -120,7 +123,7 @@ export const readClientLinks = declareClientOperation({
     const { platform, actor } = caller;
     const wanted = { days: DAYS.read(ctx), depth: DEPTH.read(ctx), clients: CLIENTS.read(ctx) };
     const ask = createLinksAsk(wanted, AS_OF.read(ctx), clock());
-    const links = await records.links(platform, clientIdKey, ask, { lists: lists.copy, names });
+    const links = await records.findLinks(platform, clientIdKey, ask, { lists: lists.copy, names });
     if (links === null) throw UNKNOWN_CLIENT.problem();
     await audit.noteReading(actor.text, clientKeys.of(platform, clientIdKey));
     return links;
@@ -141,7 +144,7 @@ export const exportClient = declareClientOperation({
   answers: declareJsonAnswer('The document, also when nothing is held', ClientExportSchema),
   answer: async ({ ctx, caller, clientIdKey, inTurn, isStillGranted }, parts: PlatformOperationParts) => {
     const client = parts.clientKeys.of(caller.platform, clientIdKey);
-    const pieces = parts.records.export(parts, client, caller.actor.text);
+    const pieces = parts.records.streamExport(parts, client, caller.actor.text);
     const end = { done: true, value: undefined } as const;
     const next = () => inTurn(() => pieces.next(), end);
     // The first piece is read before the document begins, so that a refusal can still be answered.
@@ -161,7 +164,7 @@ export const exportClient = declareClientOperation({
 const TracesLeftSchema = s.named(
   'TracesLeft',
   s.shape('What is still left of an erased client', {
-    traces: s.word(
+    traces: s.plainText(
       'Which part of the store still holds bytes of the client, and until when',
       'The payer is erased, but the write-ahead log of SQLite still holds bytes of it, because another process is reading the file.',
     ),
@@ -206,7 +209,7 @@ const bindClient = declareClientOperation({
     const { requisiteRef, acceptorKeys, method, expiresAt } = await body();
     const binding = { requisiteRef, acceptorKeys, method: method ?? null, expiresAt: toEpochMs(expiresAt) };
     const change = await parts.service.setBinding(caller.platform, clientIdKey, binding);
-    return auditChange(parts, caller, BINDING_CHANGE, clientIdKey, change);
+    return noteClientChange(parts, caller, BINDING_CHANGE, clientIdKey, change);
   },
 });
 
@@ -218,17 +221,17 @@ const unbindClient = declareClientOperation({
   answers: NO_CONTENT,
   answer: async ({ caller, clientIdKey }, parts: PlatformOperationParts) => {
     const change = await parts.service.setBinding(caller.platform, clientIdKey, null);
-    await auditChange(parts, caller, BINDING_CHANGE, clientIdKey, change);
+    await noteClientChange(parts, caller, BINDING_CHANGE, clientIdKey, change);
   },
 });
 
 const OverrideBodySchema = Type.Object({
-  group: overrideGroup,
+  group: overrideGroupSchema,
   reason: s.text(1000, 'Why, for whoever reads it later', 'chargebacks'),
   expiresAt: Type.Optional(s.instant),
 });
 
-const overrideClient = declareGatedClientOperation({
+const overrideClient = declareClientApprovalOperation({
   route: 'put /v1/platform/client/override',
   summary: 'Block or trust a client',
   description:
@@ -240,11 +243,14 @@ const overrideClient = declareGatedClientOperation({
   gate: (asked) => readOverride(asked),
   answer: async (asked, { approvals }: PlatformOperationParts) => {
     const { platform, actor } = asked.caller;
-    return (await approvals.override({ platform, who: actor.text }, await readOverride(asked))).after;
+    return (await approvals.setOverride({ platform, who: actor.text }, await readOverride(asked))).after;
   },
 });
 
-async function readOverride({ body, clientIdKey }: AskedAboutClient<s.Shape<typeof OverrideBodySchema>>) {
+async function readOverride({
+  body,
+  clientIdKey,
+}: GrantedClientRequest<s.ValueOf<typeof OverrideBodySchema>>) {
   const { expiresAt, ...override } = await body();
   return { what: 'override', clientIdKey, ...override, expiresAt: toEpochMs(expiresAt) } as const;
 }
@@ -259,7 +265,7 @@ const liftOverride = declareClientOperation({
   answer: async ({ caller, clientIdKey }, parts: PlatformOperationParts) => {
     parts.audit.admit(caller.actor.text, 'override');
     const change = await parts.service.setOverride(caller.platform, clientIdKey, null, caller.actor.text);
-    await auditChange(parts, caller, OVERRIDE_CHANGE, clientIdKey, change);
+    await noteClientChange(parts, caller, OVERRIDE_CHANGE, clientIdKey, change);
   },
 });
 
@@ -296,7 +302,10 @@ const TOO_MANY_WAITS_ENDED = declareRefusal(
   'too-many-waits-ended',
   'Too many waits of this client, or by this person, were ended within 24 hours.',
   (whose: string) =>
-    createTooManyRequests(`${whose}; nothing was changed. The payer waits until the wait is over.`, 3600),
+    createTooManyRequestsProblem(
+      `${whose}; nothing was changed. The payer waits until the wait is over.`,
+      3600,
+    ),
   TOO_MANY_OF_PAYER,
 );
 
@@ -320,7 +329,7 @@ again. At most ${ENDED_WAITS_MAX} waits of a client and ${WAITS_ENDED_BY_PERSON_
     const { service, records } = parts;
     const { platform, actor } = caller;
     const { decisionId, reason } = await body();
-    const decision = await findDecision(platform, decisionId, records);
+    const decision = await requireDecision(platform, decisionId, records);
     if (decision.clientIdKey !== clientIdKey) throw UNKNOWN_DECISION.problem();
     if (decision.verdict !== 'WAIT') throw NO_WAIT_DUE.problem();
     const effect = await service.endWait(decision, reason, actor);
@@ -328,7 +337,7 @@ again. At most ${ENDED_WAITS_MAX} waits of a client and ${WAITS_ENDED_BY_PERSON_
       case 'ended':
       case 'repeated': {
         const before = { decisionId, waitUntil: decision.ladderAfter.waitUntil };
-        await auditChange(parts, caller, ENDED_WAIT, clientIdKey, { before, after: null }, reason);
+        await noteClientChange(parts, caller, ENDED_WAIT, clientIdKey, { before, after: null }, reason);
         return { ended: effect === 'ended' };
       }
       case 'notDue':

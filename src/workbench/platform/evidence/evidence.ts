@@ -10,16 +10,16 @@ import {
 } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import {
-  createNotFound,
-  createTooManyRequests,
-  createUnavailable,
+  createNotFoundProblem,
+  createTooManyRequestsProblem,
+  createUnavailableProblem,
   declareRefusal,
   HttpProblem,
   MALFORMED_BODY,
   refuseKnownErrors,
 } from '#checkout/http/request/problems.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
-import { isRuleVersion, type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
+import { isRuleVersion, type RuleVersion, ruleVersionSchema } from '#decision/rules/rule-set.ts';
 import type { DraftText } from '#decision/rules/text/draft-text.ts';
 import type { Question } from '#history/evidence/question.ts';
 import { QUESTIONS } from '#history/evidence/questions.ts';
@@ -43,8 +43,8 @@ import {
 } from '#workbench/platform/rules/drafts/draft-body.ts';
 import {
   parseBodyVersion,
-  requireSoundVersion,
-  runWithinLimits,
+  refuseTooHeavyWork,
+  requireSoundRuleSet,
   TOO_HEAVY,
   UNKNOWN_VERSION,
   UNSOUND_VERSION,
@@ -55,42 +55,48 @@ const KINDS = QUESTIONS.map(({ kind }) => kind);
 export const EvidenceJobSchema = s.named(
   'EvidenceJob',
   s.shape('A job that computes evidence from the archive', {
-    jobId: s.word('Id of the job; it finds the job and its result for seven days', '0b7c61ff-3a0e'),
-    platform: s.word('The platform that asked; * is the owner of the installation', 'shop'),
+    jobId: s.plainText('Id of the job; it finds the job and its result for seven days', '0b7c61ff-3a0e'),
+    platform: s.plainText('The platform that asked; * is the owner of the installation', 'shop'),
     kind: s.choice(KINDS, 'What was asked'),
     options: Type.Record(Type.Unknown(), {
       description: 'The other options of the question, by their names in the body',
     }),
     ruleSets: s.list(
-      s.shape('A rule set by its files', { ruleVersion, digest: s.digestWord('Digest of its files') }),
+      s.shape('A rule set by its files', {
+        ruleVersion: ruleVersionSchema,
+        digest: s.digestText('Digest of its files'),
+      }),
       'The rule sets that the question names, as they were when it was asked',
     ),
     from: s.nullable(s.epochMs('Decisions from this time on; null: from the first')),
     to: s.nullable(s.epochMs('Decisions before this time; null: to the last')),
     asOf: s.nullable(s.epochMs('What was known then; null: all that is known')),
     state: s.choice(JOB_STATES, 'Its progress'),
-    askedBy: s.word('Who asked, as the audit names it', 'key 3f9a0c51d2e7 of risk-team'),
+    askedBy: s.plainText('Who asked, as the audit names it', 'key 3f9a0c51d2e7 of risk-team'),
     askedAt: s.epochMs('When it was asked for'),
     startedAt: s.nullable(s.epochMs('When work on it began')),
     endedAt: s.nullable(s.epochMs('When it ended')),
     progress: s.nullable(s.shape('Progress of the work', { done: s.count('Decisions'), of: s.count('All') })),
-    trouble: s.nullable(s.word('Why it failed; null unless it did')),
+    trouble: s.nullable(s.plainText('Why it failed; null unless it did')),
   }),
 );
 
-export type JobView = s.Shape<typeof EvidenceJobSchema>;
+export type EvidenceJobView = s.ValueOf<typeof EvidenceJobSchema>;
 
 const QuestionSchema = s.shape('A question that can be asked, described for a form', {
   kind: s.choice(KINDS, 'As the body names it'),
-  title: s.word('In words', 'Results of each rule'),
+  title: s.plainText('In words', 'Results of each rule'),
   options: s.list(
     s.shape('An option of the question', {
-      name: s.word('As the body has it', 'version'),
+      name: s.plainText('As the body has it', 'version'),
       kind: s.choice(['version', 'versions', 'choice', 'text', 'texts', 'time', 'number'], 'What it takes'),
-      description: s.word('What it says', 'A rule set, like p2.v11; without it: the one that decided last'),
+      description: s.plainText(
+        'What it says',
+        'A rule set, like p2.v11; without it: the one that decided last',
+      ),
       isRequired: s.yesNo('It must be there'),
-      values: s.list(s.word('One of them'), 'Of a choice'),
-      form: s.nullable(s.word('How a value is written')),
+      values: s.list(s.plainText('One of them'), 'Of a choice'),
+      form: s.nullable(s.plainText('How a value is written')),
     }),
     'Besides the time',
   ),
@@ -133,13 +139,13 @@ const DESK_BUSY = declareRefusal(
   'evidence-busy',
   'The node answers one question at a time, and its queue for all platforms is full.',
   () =>
-    createUnavailable(
+    createUnavailableProblem(
       `This node answers one question at a time, for the platforms in turn, and ${ALL_WAITING_MAX} are already waiting. Try again when one of them is done.`,
     ),
 );
 
 const QUEUE_FULL = declareRefusal('evidence-queue-full', 'The queue of the platform is full.', () =>
-  createTooManyRequests(
+  createTooManyRequestsProblem(
     `A node answers one question at a time, and at most ${PLATFORM_WAITING_MAX} of one platform may wait. Try again when one of yours is done, or cancel one.`,
     10,
   ),
@@ -210,7 +216,7 @@ async function requestJob(
   given: Readonly<Record<string, unknown>>,
   parts: EvidenceParts,
   hungUp: AbortSignal,
-): Promise<JobView> {
+): Promise<EvidenceJobView> {
   const asked = question.options.filter(({ name }) => given[name] !== undefined);
   const options = Object.fromEntries(asked.map(({ name }) => [name, given[name]]));
   const { ruleSets, draft } = await findNamedRules(caller, asked, options, parts, hungUp);
@@ -218,7 +224,7 @@ async function requestJob(
   hungUp.throwIfAborted();
   const task = { kind: question.kind, options, ruleSets, ...readSpan(caller, given) };
   try {
-    return toJobView(await parts.evidence.ask(caller, task, draft));
+    return toJobView(await parts.evidence.findOrAddJob(caller, task, draft));
   } catch (error) {
     if (error instanceof NoArchive) throw NO_ARCHIVE.problem(error.message);
     if (error instanceof EvidenceDeskBusy) throw (error.isOfOwn ? QUEUE_FULL : DESK_BUSY).problem();
@@ -245,7 +251,7 @@ async function findNamedRules(
     if (kind !== 'version' || typeof version !== 'string') continue;
     const named = parseBodyVersion(name, version);
     const kept = await readDraft(caller, named, parts, hungUp);
-    if (kept === null) ruleSets[version] = requireSoundVersion(named, parts.loadedRules).digest;
+    if (kept === null) ruleSets[version] = requireSoundRuleSet(named, parts.loadedRules).digest;
     else [draft, ruleSets[version]] = [kept.draft, kept.digest];
   }
   return { ruleSets, draft };
@@ -278,7 +284,7 @@ async function readDraft(
   if (opened === null) return null;
   const draft = toDraftText({ version, files: opened.files });
   const begun = { ...draft, from: null };
-  const { digest, problems } = await runWithinLimits(() => desk.check(platform, begun, null, hungUp));
+  const { digest, problems } = await refuseTooHeavyWork(() => desk.check(platform, begun, null, hungUp));
   if (digest === null) throw createUnsoundDraftProblem(draft.version, 'tried', problems);
   return { draft, digest };
 }
@@ -298,7 +304,8 @@ function readSpan({ platform }: Caller, given: Readonly<Record<string, unknown>>
 const UNKNOWN_JOB = declareRefusal(
   'unknown-job',
   'The platform has no such job, or it is older than seven days.',
-  () => createNotFound('There is no such job; results are kept for seven days. Ask the question again.'),
+  () =>
+    createNotFoundProblem('There is no such job; results are kept for seven days. Ask the question again.'),
 );
 
 const JOB_ID = pathParameter('jobId', 'The jobId of the answer that started the job');
@@ -320,7 +327,7 @@ const listEvidence = declareOperation({
   answers: declareJsonAnswer('Newest first', EvidenceJobListSchema),
   answer: async ({ caller }, { evidence }: EvidenceParts) => ({
     questions: SHOWN_QUESTIONS,
-    jobs: (await evidence.jobStore.seenBy(caller.platform)).map(toJobView),
+    jobs: (await evidence.jobStore.listVisible(caller.platform)).map(toJobView),
   }),
 });
 
@@ -338,7 +345,7 @@ const readEvidence = declareOperation({
     // The result is stored a moment before its job is marked as done, but it is shown only from then on. A user who
     // removed the job in between would cancel it instead of deleting it.
     const isDone = job.state === 'done';
-    const result = isDone ? await parts.evidence.jobStore.result(job) : null;
+    const result = isDone ? await parts.evidence.jobStore.findResult(job) : null;
     return { job: toJobView(job), result };
   },
 });
@@ -353,7 +360,7 @@ const removeEvidence = declareOperation({
   answers: NO_CONTENT,
   refusals: [UNKNOWN_JOB],
   answer: async ({ ctx, caller }, parts: EvidenceParts) => {
-    await parts.evidence.remove(await requireJob(ctx, caller, parts));
+    await parts.evidence.stopOrDeleteJob(await requireJob(ctx, caller, parts));
   },
 });
 
@@ -362,7 +369,7 @@ async function requireJob(
   caller: Caller,
   { evidence }: EvidenceParts,
 ): Promise<EvidenceJob> {
-  const job = await evidence.jobStore.get(caller.platform, JOB_ID.read(ctx));
+  const job = await evidence.jobStore.findVisible(caller.platform, JOB_ID.read(ctx));
   if (job === null) throw UNKNOWN_JOB.problem();
   return job;
 }
@@ -373,7 +380,7 @@ function toJobView({
   credential: _whose,
   oldestRead: _read,
   ...job
-}: EvidenceJob): JobView {
+}: EvidenceJob): EvidenceJobView {
   const { ruleSets, platform: _of, ...asked } = task;
   const named = Object.entries(ruleSets).flatMap(([version, digest]) =>
     isRuleVersion(version) ? [{ ruleVersion: version, digest }] : [],

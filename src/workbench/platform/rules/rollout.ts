@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { describedChoice, type Shape, text } from '#base/shapes.ts';
+import { describedChoice, text, type ValueOf } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import {
   createTaggedOperations,
@@ -14,19 +14,19 @@ import {
   MALFORMED_BODY,
   refuseKnownErrors,
 } from '#checkout/http/request/problems.ts';
-import { objectiveMembers, pickObjective } from '#decision/objective.ts';
-import { versionTextSchema } from '#decision/rules/rule-set.ts';
-import { declareGatedOperation } from '#workbench/platform/gated-operation.ts';
+import { optionalObjectiveMembers, pickObjectiveMembers } from '#decision/objective.ts';
+import { createVersionTextSchema } from '#decision/rules/rule-set.ts';
+import { declareApprovalOperation } from '#workbench/platform/approval-operation.ts';
 import type { RolloutParts } from '#workbench/platform/parts.ts';
 import type { RolloutGoal } from '#workbench/rollout/advance.ts';
 import {
-  FollowingSchema,
+  FollowReportSchema,
   RolloutRefused,
   RolloutStatusSchema,
   readRolloutStatus,
   rollBack,
 } from '#workbench/rollout/change-rollout.ts';
-import { BadGoal, CANARY_MEMBERS, OTHER_CANDIDATES_MAX, parseGoal } from '#workbench/rollout/goal.ts';
+import { CANARY_MEMBERS, GoalError, OTHER_CANDIDATES_MAX, parseGoal } from '#workbench/rollout/goal.ts';
 import { parseBodyVersion } from './rule-version.ts';
 
 const percentage = Type.Number({ exclusiveMinimum: 0, maximum: 100 });
@@ -43,13 +43,13 @@ const ReasonSchema = Type.Object({
 });
 
 const RollbackBodySchema = Type.Object({
-  version: Type.Optional(versionTextSchema('The candidate to roll back; absent: all candidates')),
+  version: Type.Optional(createVersionTextSchema('The candidate to roll back; absent: all candidates')),
   ...ReasonSchema.properties,
 });
 
 const RolloutBodySchema = Type.Object(
   {
-    version: versionTextSchema('The rule set, like p2.v11'),
+    version: createVersionTextSchema('The rule set, like p2.v11'),
     mode: describedChoice(
       {
         shadow: 'decides on copies of requests, and is only compared',
@@ -71,10 +71,13 @@ const RolloutBodySchema = Type.Object(
       }),
     ),
     also: Type.Optional(
-      Type.Array(Type.Object({ version: versionTextSchema('Another candidate'), percent: percentage }), {
-        maxItems: OTHER_CANDIDATES_MAX,
-        description: 'Further candidates beside `version`, in the same draw: no client is in two of them',
-      }),
+      Type.Array(
+        Type.Object({ version: createVersionTextSchema('Another candidate'), percent: percentage }),
+        {
+          maxItems: OTHER_CANDIDATES_MAX,
+          description: 'Further candidates beside `version`, in the same draw: no client is in two of them',
+        },
+      ),
     ),
     emergency: Type.Optional(
       Type.Boolean({
@@ -82,7 +85,7 @@ const RolloutBodySchema = Type.Object(
           'True: one person alone makes a formerly active version active again; the history shows it, and an alert is raised',
       }),
     ),
-    ...objectiveMembers,
+    ...optionalObjectiveMembers,
     ...ReasonSchema.properties,
   },
   {
@@ -94,7 +97,7 @@ const RolloutBodySchema = Type.Object(
             required: [name],
             properties: { mode: { enum: ['shadow', 'active'] }, [name]: { type: ['number', 'array'] } },
           })),
-          ...Object.keys(objectiveMembers).map((name) => ({
+          ...Object.keys(optionalObjectiveMembers).map((name) => ({
             required: [name],
             properties: { mode: { enum: ['shadow', 'active'] }, [name]: {} },
           })),
@@ -111,7 +114,7 @@ const ROLLOUT_REFUSED = declareRefusal(
   'p2.v10 is active already',
 );
 
-const FOLLOWING = declareJsonAnswer('The changed rollout, and which nodes follow it', FollowingSchema);
+const FOLLOWING = declareJsonAnswer('The changed rollout, and which nodes follow it', FollowReportSchema);
 
 export const readRollout = declareOperation({
   route: 'get /v1/platform/rules',
@@ -131,11 +134,11 @@ export const readRollout = declareOperation({
       decisionOf: async (decisionId) =>
         isInstallation(platform)
           ? store.decision(decisionId)
-          : (await records.decision(platform, decisionId)).decision,
+          : (await records.findDecision(platform, decisionId)).decision,
     }),
 });
 
-export const changeRollout = declareGatedOperation({
+export const changeRollout = declareApprovalOperation({
   route: 'post /v1/platform/rules/rollout',
   command: {
     name: 'rules rollout',
@@ -150,7 +153,7 @@ export const changeRollout = declareGatedOperation({
   body: declareJsonBody('RolloutBody', RolloutBodySchema),
   answers: FOLLOWING,
   refusals: [ROLLOUT_REFUSED],
-  gate: (asked) => readRolloutBody(asked),
+  readChange: (asked) => readRolloutBody(asked),
   answer: async (asked, { approvals }: RolloutParts) => {
     const { platform, actor } = asked.caller;
     const change = await readRolloutBody(asked);
@@ -159,7 +162,7 @@ export const changeRollout = declareGatedOperation({
   },
 });
 
-async function readRolloutBody({ body }: GrantedRequest<Shape<typeof RolloutBodySchema>>) {
+async function readRolloutBody({ body }: GrantedRequest<ValueOf<typeof RolloutBodySchema>>) {
   const given = await body();
   const { reason, revision = null, acceptDifference = false, emergency = false } = given;
   const [version, goal] = [parseBodyVersion('version', given.version), readGoal(given)];
@@ -191,14 +194,14 @@ export const rollBackRollout = declareOperation({
   },
 });
 
-function readGoal(body: Shape<typeof RolloutBodySchema>): RolloutGoal {
+function readGoal(body: ValueOf<typeof RolloutBodySchema>): RolloutGoal {
   const { mode, percent, guard } = body;
   const also = body.also?.map((one) => ({ ...one, version: parseBodyVersion('also', one.version) }));
   const version = parseBodyVersion('version', body.version);
   try {
-    return parseGoal({ version, mode, percent, guard, also, judged: pickObjective(body) });
+    return parseGoal({ version, mode, percent, guard, also, judged: pickObjectiveMembers(body) });
   } catch (error) {
-    throw error instanceof BadGoal ? MALFORMED_BODY.problem(`/${error.member}`, error.message) : error;
+    throw error instanceof GoalError ? MALFORMED_BODY.problem(`/${error.member}`, error.message) : error;
   }
 }
 

@@ -4,22 +4,22 @@ import {
   declareJsonAnswer,
   declareOperation,
 } from '#checkout/http/operation/operation.ts';
-import { versionTextSchema } from '#decision/rules/rule-set.ts';
+import { createVersionTextSchema } from '#decision/rules/rule-set.ts';
 import { RuleDiffSchema } from '#workbench/authoring/diff/rule-diff.ts';
 import { createHangUpSignal } from '#workbench/platform/hang-up.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import {
-  DRAFT_MEMBERS,
+  DRAFT_BODY_MEMBERS,
   declareDraftBody,
   RULE_DESK_FULL,
-  runAtDesk,
+  runAtRuleDesk,
   toDraftText,
 } from './drafts/draft-body.ts';
 import {
   parseBodyVersion,
+  refuseTooHeavyWork,
   requiredVersionParameter,
-  requireSoundVersion,
-  runWithinLimits,
+  requireSoundRuleSet,
   TOO_HEAVY,
   UNKNOWN_VERSION,
   UNSOUND_VERSION,
@@ -41,9 +41,9 @@ const compareRuleFolders = declareOperation({
   ),
   refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, TOO_HEAVY],
   answer: async ({ ctx, caller }, { loadedRules, desk }: RuleParts) => {
-    const before = requireSoundVersion(BEFORE.read(ctx), loadedRules);
-    const after = requireSoundVersion(AFTER.read(ctx), loadedRules);
-    const diff = await runWithinLimits(() =>
+    const before = requireSoundRuleSet(BEFORE.read(ctx), loadedRules);
+    const after = requireSoundRuleSet(AFTER.read(ctx), loadedRules);
+    const diff = await refuseTooHeavyWork(() =>
       desk.compare(caller.platform, before.version, after.version, createHangUpSignal(ctx)),
     );
     if (diff === null) throw UNSOUND_VERSION.problem(after.version);
@@ -60,8 +60,8 @@ const compareDraft = declareOperation({
   body: declareDraftBody(
     'CompareDraftBody',
     Type.Object({
-      ...DRAFT_MEMBERS,
-      before: versionTextSchema('The version to compare it with, like p2.v10'),
+      ...DRAFT_BODY_MEMBERS,
+      before: createVersionTextSchema('The version to compare it with, like p2.v10'),
     }),
   ),
   answers: declareJsonAnswer(
@@ -70,10 +70,10 @@ const compareDraft = declareOperation({
   ),
   refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, TOO_HEAVY, RULE_DESK_FULL],
   answer: ({ ctx, body, caller }, { loadedRules, desk }: RuleParts) =>
-    runAtDesk(desk, caller, async () => {
+    runAtRuleDesk(desk, caller, async () => {
       const { before: named, ...draft } = await body();
-      const before = requireSoundVersion(parseBodyVersion('before', named), loadedRules);
-      const diff = await runWithinLimits(() =>
+      const before = requireSoundRuleSet(parseBodyVersion('before', named), loadedRules);
+      const diff = await refuseTooHeavyWork(() =>
         desk.compare(caller.platform, before.version, toDraftText(draft), createHangUpSignal(ctx)),
       );
       if (diff === null) throw UNSOUND_VERSION.problem(draft.version);

@@ -15,33 +15,39 @@ import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { DOMAINS } from '#decision/facts/fact.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { LadderSettings } from '#decision/payer/ladder.ts';
-import { location, RuleProblemSchema } from '#decision/rules/problem.ts';
+import { locationSchema, RuleProblemSchema } from '#decision/rules/problem.ts';
 import {
   DIGEST_PATTERN,
   type Holdout,
   type Rule,
   type RuleSet,
   type RuleVersion,
-  ruleVersion,
+  ruleVersionSchema,
 } from '#decision/rules/rule-set.ts';
-import { ConstantSchema } from '#decision/rules/text/constant.ts';
+import { WrittenConstantSchema } from '#decision/rules/text/constant.ts';
 import { ProposalRefused } from '#workbench/approvals/proposals.ts';
 import { CaseResultsSchema } from '#workbench/authoring/cases/cases.ts';
-import { lostCasesMember } from '#workbench/authoring/desk/examine.ts';
+import { LostCasesOrNullSchema } from '#workbench/authoring/desk/examine.ts';
 import { DraftRefused } from '#workbench/authoring/draft.ts';
-import { declareGatedOperation } from '#workbench/platform/gated-operation.ts';
+import { declareApprovalOperation } from '#workbench/platform/approval-operation.ts';
 import { createHangUpSignal } from '#workbench/platform/hang-up.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
-import { BAD_VERSION, runWithinLimits, TOO_HEAVY, UNKNOWN_VERSION, VERSION_IN_PATH } from './rule-version.ts';
+import {
+  BAD_VERSION,
+  refuseTooHeavyWork,
+  TOO_HEAVY,
+  UNKNOWN_VERSION,
+  VERSION_IN_PATH,
+} from './rule-version.ts';
 
 const RuleFolderSchema = s.named(
   'RuleFolder',
   s.shape('A rule set on this node', {
-    version: ruleVersion,
+    version: ruleVersionSchema,
     sound: s.yesNo('False: it has problems, and decides nothing'),
     released: s.yesNo('False for a draft, and for a version that has problems'),
-    digest: s.nullable(s.digestWord('SHA-256 over its files; null when it has problems')),
-    description: s.word("The analyst's words; empty when it has problems", 'A longer first wait.'),
+    digest: s.nullable(s.digestText('SHA-256 over its files; null when it has problems')),
+    description: s.plainText("The analyst's words; empty when it has problems", 'A longer first wait.'),
   }),
 );
 
@@ -77,15 +83,15 @@ export const OpenedRuleFolderSchema = s.named(
   s.shape('A rule set with its files', {
     ...RuleFolderSchema.properties,
     filesDigest: s.nullable(
-      s.word(
+      s.plainText(
         'SHA-256 over its files, also when they have problems; null when a file cannot be read, or is not shown',
       ),
     ),
     whole: s.yesNo('False: a long text was cut'),
     files: s.list(
       s.shape('A file', {
-        path: s.word('Below the folder', 'ladder.yaml'),
-        text: s.word('The current state', 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n'),
+        path: s.plainText('Below the folder', 'ladder.yaml'),
+        text: s.plainText('The current state', 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n'),
       }),
       'All but release.json',
     ),
@@ -93,35 +99,35 @@ export const OpenedRuleFolderSchema = s.named(
     ladder: s.nullable(LadderSettingsSchema),
     platforms: s.list(
       s.shape('A platform with a ladder of its own', {
-        name: s.word('Its name', 'asked-too-early'),
+        name: s.plainText('Its name', 'asked-too-early'),
         ladder: LadderSettingsSchema,
       }),
       'Empty when there is none',
     ),
     rules: s.list(
       s.shape('A rule', {
-        name: s.word('Its name', 'asked-too-early'),
-        at: location,
+        name: s.plainText('Its name', 'asked-too-early'),
+        at: locationSchema,
         gives: Type.Unsafe<string | number>({
           type: ['string', 'number'],
           description: 'A group, a weight or a verdict',
         }),
         holdout: s.nullable(
-          s.word('The share of the clients for whom the rule is skipped, and up to which amounts'),
+          s.plainText('The share of the clients for whom the rule is skipped, and up to which amounts'),
         ),
       }),
       'By file, in the order in which they are asked',
     ),
     facts: s.list(
       s.shape('A fact that the rules ask for', {
-        label: s.word('With its window, like "verdicts(10m)"', 'attemptOpen'),
+        label: s.plainText('With its window, like "verdicts(10m)"', 'attemptOpen'),
         domain: s.oneOf('type', DOMAINS, 'What values the fact can have'),
-        unit: s.nullable(s.word('Of its values; null: none')),
-        description: s.word('What it counts', 'A requisite was granted and is not paid yet'),
+        unit: s.nullable(s.plainText('Of its values; null: none')),
+        description: s.plainText('What it counts', 'A requisite was granted and is not paid yet'),
       }),
       'Each once',
     ),
-    constants: s.list(ConstantSchema, 'In the order of the files'),
+    constants: s.list(WrittenConstantSchema, 'In the order of the files'),
     coverage: s.nullable(CaseResultsSchema),
   }),
 );
@@ -135,7 +141,7 @@ const listRuleFolders = declareOperation({
   answers: declareJsonAnswer('All of RULES_DIR', RuleFolderListSchema),
   answer: async (_asked, { loadedRules }: RuleParts) => ({
     versions: loadedRules
-      .versions()
+      .listVersions()
       .toReversed()
       .map((version) => toSummary(version, loadedRules)),
     writable: await access(loadedRules.rulesDir, constants.W_OK).then(
@@ -160,12 +166,14 @@ const readRuleFolder = declareOperation({
   answer: async (
     { ctx, caller },
     { loadedRules, desk }: RuleParts,
-  ): Promise<s.Shape<typeof OpenedRuleFolderSchema>> => {
+  ): Promise<s.ValueOf<typeof OpenedRuleFolderSchema>> => {
     const version = VERSION_IN_PATH.read(ctx);
-    const opened = await runWithinLimits(() => desk.open(caller.platform, version, createHangUpSignal(ctx)));
+    const opened = await refuseTooHeavyWork(() =>
+      desk.open(caller.platform, version, createHangUpSignal(ctx)),
+    );
     if (opened === null) throw UNKNOWN_VERSION.problem(version);
     const { files, filesDigest, isWhole, problems, digest, coverage, constants } = opened;
-    const ruleSet = digest === null ? null : loadedRules.withDigest(digest);
+    const ruleSet = digest === null ? null : loadedRules.findByDigest(digest);
     return {
       ...toSummary(version, loadedRules),
       files,
@@ -179,8 +187,8 @@ const readRuleFolder = declareOperation({
   },
 });
 
-function toSummary(version: RuleVersion, loadedRules: LoadedRules): s.Shape<typeof RuleFolderSchema> {
-  const ruleSet = loadedRules.get(version);
+function toSummary(version: RuleVersion, loadedRules: LoadedRules): s.ValueOf<typeof RuleFolderSchema> {
+  const ruleSet = loadedRules.findByVersion(version);
   return {
     version,
     sound: ruleSet !== null,
@@ -245,9 +253,9 @@ const ReleaseBodySchema = Type.Object({
 const ReleasedVersionSchema = s.named(
   'ReleasedVersion',
   s.shape('A version that may decide, and never changes', {
-    version: ruleVersion,
-    digest: s.digestWord('SHA-256 over its files'),
-    lostCases: lostCasesMember,
+    version: ruleVersionSchema,
+    digest: s.digestText('SHA-256 over its files'),
+    lostCases: LostCasesOrNullSchema,
   }),
 );
 
@@ -258,7 +266,7 @@ const RELEASE_REFUSED = declareRefusal(
   '2 cases of p2.v11 failed; correct the rules, or what the cases expect, first',
 );
 
-const releaseVersion = declareGatedOperation({
+const releaseVersion = declareApprovalOperation({
   route: 'post /v1/platform/rules/versions/{version}/release',
   summary: 'Release a version',
   description:
@@ -268,17 +276,17 @@ const releaseVersion = declareGatedOperation({
   body: declareJsonBody('ReleaseBody', ReleaseBodySchema),
   answers: declareJsonAnswer('The released version', ReleasedVersionSchema),
   refusals: [BAD_VERSION, RELEASE_REFUSED, TOO_HEAVY],
-  gate: async (asked) => readReleaseChange(asked),
+  readChange: async (asked) => readReleaseChange(asked),
   answer: async (asked, { approvals }: RuleParts) => {
     const change = await readReleaseChange(asked);
     const { platform, actor } = asked.caller;
-    const release = () => runWithinLimits(() => approvals.release({ platform, who: actor.text }, change));
+    const release = () => refuseTooHeavyWork(() => approvals.release({ platform, who: actor.text }, change));
     const lost = await refuseKnownErrors(release, RELEASE_REFUSED.problem, DraftRefused, ProposalRefused);
     return { version: change.version, digest: change.digest, lostCases: lost };
   },
 });
 
-async function readReleaseChange({ ctx, body }: GrantedRequest<s.Shape<typeof ReleaseBodySchema>>) {
+async function readReleaseChange({ ctx, body }: GrantedRequest<s.ValueOf<typeof ReleaseBodySchema>>) {
   return { what: 'release', version: VERSION_IN_PATH.read(ctx), ...(await body()) } as const;
 }
 

@@ -1,8 +1,8 @@
 import { LimitExceeded } from '#base/work/background-work.ts';
 import { createParameterProblem, type Parameter } from '#checkout/http/operation/parameter.ts';
 import {
-  createBadRequest,
-  createNotFound,
+  createBadRequestProblem,
+  createNotFoundProblem,
   declareRefusal,
   HttpProblem,
   MALFORMED_BODY,
@@ -22,7 +22,7 @@ export const BAD_VERSION = declareRefusal(
   'bad-version',
   'The path has no valid name of a version.',
   (version: string) =>
-    createBadRequest(
+    createBadRequestProblem(
       `${JSON.stringify(version.slice(0, 100))} is not a valid name of a version, which is ${RULE_VERSION_FORM}.`,
     ),
   'before',
@@ -32,7 +32,7 @@ export const UNSOUND_VERSION = declareRefusal(
   'unsound-version',
   'The version has problems.',
   (version: string) =>
-    createBadRequest(
+    createBadRequestProblem(
       `${version} has problems; correct them first. The page Rules of the console lists them.`,
     ),
   'p2.v12',
@@ -41,7 +41,7 @@ export const UNSOUND_VERSION = declareRefusal(
 export const UNKNOWN_VERSION = declareRefusal(
   'unknown-version',
   'This node has no such rule set.',
-  (version: string) => createNotFound(`There is no rule set ${version} on this node.`),
+  (version: string) => createNotFoundProblem(`There is no rule set ${version} on this node.`),
   'p2.v99',
 );
 
@@ -95,7 +95,7 @@ export const TOO_HEAVY = declareRefusal(
 );
 
 /** Runs work on rule files. Throws the refusal TOO_HEAVY if the work takes too much computing time or memory. */
-export function runWithinLimits<T>(work: () => Promise<T>): Promise<T> {
+export function refuseTooHeavyWork<T>(work: () => Promise<T>): Promise<T> {
   return refuseKnownErrors(work, TOO_HEAVY.problem, LimitExceeded);
 }
 
@@ -103,9 +103,9 @@ export function runWithinLimits<T>(work: () => Promise<T>): Promise<T> {
  * Returns the rule set of a version. Throws 400 if the version has problems, and 404 if this node has no such
  * version.
  */
-export function requireSoundVersion(version: RuleVersion, loadedRules: LoadedRules): RuleSet {
-  const ruleSet = loadedRules.get(version);
+export function requireSoundRuleSet(version: RuleVersion, loadedRules: LoadedRules): RuleSet {
+  const ruleSet = loadedRules.findByVersion(version);
   if (ruleSet !== null) return ruleSet;
-  const isRefused = loadedRules.refused().some((one) => one.version === version);
+  const isRefused = loadedRules.listRefused().some((one) => one.version === version);
   throw (isRefused ? UNSOUND_VERSION : UNKNOWN_VERSION).problem(version);
 }

@@ -7,7 +7,7 @@ import { Type } from '#base/json-schema.ts';
 import { createLog } from '#base/log.ts';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
 import {
-  addOperations,
+  addOperationRoutes,
   createSearchQueue,
   createStrictRouter,
   createTaggedOperations,
@@ -17,7 +17,7 @@ import {
 import { answerProblems } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { cutOffLateBodies } from '#checkout/http/server/listener.ts';
-import { PLATFORM_SHARES } from '#workbench/platform/listener-shares.ts';
+import { PLATFORM_SHARE_LIMITS } from '#workbench/platform/listener-shares.ts';
 import { declareOpenOperation } from '#workbench/platform/open-operation.ts';
 import { listening, serving } from '../../../servers/listening.ts';
 import { until } from '../../../servers/until.ts';
@@ -65,7 +65,7 @@ describe('callers who send their bodies slowly', () => {
     const [slow, other] = [await service.tenant('slow'), await service.tenant('other')];
     for (const { key } of [slow, await service.tenant('slow')]) {
       const head = `/v1/platform/outcomes HTTP/1.1\r\nX-KA-Access-Key: ${key}\r\nContent-Type: application/x-ndjson`;
-      await beginSlowly(PLATFORM_SHARES.ownerMax / 2, slow.platformUrl, head);
+      await beginSlowly(PLATFORM_SHARE_LIMITS.ownerMax / 2, slow.platformUrl, head);
     }
     await until('it has its share', async () => (await slow.ask('GET', 'session')).status === 429);
     expect((await slow.ask('GET', 'session')).body.detail).to.match(/^Too many requests of this platform /);
@@ -114,12 +114,12 @@ describe('the body of an operation that needs no key', () => {
 
   it('is refused when it does not come in time', async () => {
     const router = createStrictRouter('');
-    addOperations(router, createTaggedOperations('', { open }), null, {
+    addOperationRoutes(router, createTaggedOperations('', { open }), null, {
       keys: new AccessKeys(store.documents, Date.now),
       browsers: null,
       isStrict: false,
       whileReading: (_ctx, read) => read(),
-      own: () => {},
+      assignPlatform: () => {},
       openBodyMs: 20,
       searches: createSearchQueue(),
     });

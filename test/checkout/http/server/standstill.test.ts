@@ -9,7 +9,7 @@ import {
   extendTimeoutsAfterPause,
   TIMEOUT_CHECK_MS,
 } from '#checkout/http/server/listener.ts';
-import { RefusalLog } from '#checkout/http/server/request-log.ts';
+import { FailedRequestLog } from '#checkout/http/server/request-log.ts';
 import { listening } from '../../../servers/listening.ts';
 import { until } from '../../../servers/until.ts';
 
@@ -135,7 +135,7 @@ describe('log lines about failed requests', () => {
   it('are limited to ten of a kind within ten seconds, and one with the number of the others', async () => {
     const lines: Record<string, unknown>[] = [];
     const log = pino({ base: null, timestamp: false }, { write: (line) => lines.push(JSON.parse(line)) });
-    const refusals = new RefusalLog(log, 50);
+    const refusals = new FailedRequestLog(log, 50);
     for (let n = 0; n < 1000; n++) refusals.write({ operation: 'verdict', status: 503 });
     refusals.write({ operation: 'verdict', status: 500 });
     refusals.write({ operation: 'score', status: 503 });

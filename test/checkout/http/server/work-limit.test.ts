@@ -109,7 +109,7 @@ describe('the limit of work under way', () => {
 
   it('allows each of several platforms eight decisions at once', async () => {
     const limit = new WorkLimit();
-    for (const owner of ['hostile', 'neighbour']) limit.own(owner);
+    for (const owner of ['hostile', 'neighbour']) limit.assignToOwner(owner);
     const { begun, end } = decideAtOnce(limit, 'hostile', 10);
     expect(begun()).to.equal(8);
     expect(decideAtOnce(limit, 'neighbour', 1).begun()).to.equal(1);
@@ -119,7 +119,7 @@ describe('the limit of work under way', () => {
 
   it('doubles these at each check that finds long pauses and somebody waiting', async () => {
     const limit = new WorkLimit();
-    for (const owner of ['hostile', 'neighbour']) limit.own(owner);
+    for (const owner of ['hostile', 'neighbour']) limit.assignToOwner(owner);
     const { begun, end } = decideAtOnce(limit, 'hostile', 100);
     limit.observe(CALM);
     await end();
@@ -160,7 +160,7 @@ describe('the limit of work under way', () => {
 
   it('remembers for a minute that several platforms had work', () => {
     const limit = new WorkLimit();
-    for (const owner of ['hostile', 'neighbour']) limit.own(owner);
+    for (const owner of ['hostile', 'neighbour']) limit.assignToOwner(owner);
     for (let look = 0; look < 1200; look++) limit.observe(CALM);
     expect(limit.isContended).to.equal(true);
     limit.observe(CALM);
@@ -169,7 +169,7 @@ describe('the limit of work under way', () => {
 
   it('needs no turns for a single platform', () => {
     const limit = new WorkLimit();
-    limit.own('hostile');
+    limit.assignToOwner('hostile');
     limit.observe(BUSY);
     expect(decideAtOnce(limit, 'hostile', 100).begun()).to.equal(100);
   });

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { findVerdictRule } from '#decision/assess.ts';
-import { type FactReading, NO_QUESTION } from '#decision/facts/fact.ts';
+import { chooseVerdictRule } from '#decision/assess.ts';
+import { NO_SHARING_QUESTION, type NullableFactValue } from '#decision/facts/fact.ts';
 import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import { type FactRef, keepsPseudonym } from '#decision/rules/condition.ts';
-import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
+import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { DECLARING, randomVerdicts, readingsOf, valuesOf } from '../../../rule-fixtures/random-rules.ts';
 import { edited, whole } from '../../../rule-fixtures/sound-rules.ts';
@@ -14,22 +14,22 @@ const RULES_A_RUN = 20;
 const RUNS = 100;
 
 function withVerdicts(verdicts: string): RuleSet {
-  return rehashConstants(edited({ 'verdicts.yaml': whole(verdicts), 'ruleset.yaml': DECLARING }), HMACS);
+  return rehashRuleSet(edited({ 'verdicts.yaml': whole(verdicts), 'ruleset.yaml': DECLARING }), HMACS);
 }
 
 /** While the secret of pseudonyms changes. */
 const HMACS = createAttributeHmacs(['the present secret', 'the secret before']);
 
 /** The values with those of pseudonyms as decisions have them, under either secret. */
-function asKept(ref: FactRef, values: readonly FactReading[]): readonly FactReading[] {
+function asKept(ref: FactRef, values: readonly NullableFactValue[]): readonly NullableFactValue[] {
   if (!keepsPseudonym(ref)) return values;
-  return values.flatMap((value): readonly FactReading[] =>
+  return values.flatMap((value): readonly NullableFactValue[] =>
     typeof value === 'string' ? [...HMACS.derivePseudonyms(value)] : [value],
   );
 }
 
 /** A value for each fact, picked by `choices`. */
-function pick(facts: readonly FactRef[], choices: readonly number[]): readonly FactReading[] {
+function pick(facts: readonly FactRef[], choices: readonly number[]): readonly NullableFactValue[] {
   return facts.map((ref) => {
     const values = asKept(ref, readingsOf(ref));
     return values[(choices[ref.index % choices.length] ?? 0) % values.length] ?? null;
@@ -57,18 +57,18 @@ function single(comparison: string): { readonly rules: RuleSet; readonly place: 
 /** What the matcher and the engine say when the fact has this value. */
 async function judged(
   { rules, place }: ReturnType<typeof single>,
-  value: FactReading,
+  value: NullableFactValue,
 ): Promise<{ matcher: boolean; engine: boolean }> {
   const values = rules.facts.map((ref) => (ref.index === place ? value : (valuesOf(ref)[0] ?? 0)));
-  const engine = [...(await rules.engines.verdicts.findMatches(values)).values()];
+  const engine = [...(await rules.engines.verdicts.evaluateRules(values)).values()];
   return { matcher: rules.verdicts.rules[0]?.matches(values) === true, engine: engine[0] === true };
 }
 
 /** Values of the fact for which a comparison holds, and for which not. */
 const BOUNDARIES: readonly (readonly [
   comparison: string,
-  holds: readonly FactReading[],
-  not: readonly FactReading[],
+  holds: readonly NullableFactValue[],
+  not: readonly NullableFactValue[],
 ])[] = [
   ['{ fact: paidCount, operator: equal, value: 2 }', [2], [1, 3]],
   ['{ fact: paidCount, operator: notEqual, value: 2 }', [1], [2]],
@@ -149,7 +149,7 @@ describe('compiled rules', () => {
     expect(JSON.stringify(rule?.condition)).to.include('411111').and.not.to.include('hmac:');
     let asked = 0;
     const counting = { ...HMACS, derivePseudonyms: (text: string) => [text, String(++asked)] };
-    const ready = rehashConstants(rules, counting).verdicts.rules[0];
+    const ready = rehashRuleSet(rules, counting).verdicts.rules[0];
     const once = asked;
     for (let time = 0; time < 3; time++) ready?.matches(rules.facts.map(() => null));
     expect([once, asked]).to.deep.equal([1, 1]);
@@ -157,7 +157,7 @@ describe('compiled rules', () => {
 
   it('stay what they are where no pseudonym is compared with a constant', () => {
     const rules = edited({});
-    expect(rehashConstants(rules, HMACS)).to.equal(rules);
+    expect(rehashRuleSet(rules, HMACS)).to.equal(rules);
   });
 
   it('compare two attributes, and nothing where one of them is not known', async () => {
@@ -175,7 +175,7 @@ describe('compiled rules', () => {
       const values = rules.facts.map((ref) =>
         ref.attribute === 'cardCountry' ? card : ref.attribute === 'ipCountry' ? ip : (valuesOf(ref)[0] ?? 0),
       );
-      const [engine] = (await rules.engines.verdicts.findMatches(values)).values();
+      const [engine] = (await rules.engines.verdicts.evaluateRules(values)).values();
       expect([rules.verdicts.rules[0]?.matches(values), engine], `${card} ${ip}`).to.deep.equal([
         holds,
         holds,
@@ -193,7 +193,7 @@ describe('compiled rules', () => {
         async (verdicts, choices) => {
           const rules = withVerdicts(verdicts);
           const values = pick(rules.facts, choices);
-          const engine = await rules.engines.verdicts.findMatches(values);
+          const engine = await rules.engines.verdicts.evaluateRules(values);
           const found = [...engine].filter(([, matched]) => matched).map(([name]) => name);
           const matching = rules.verdicts.rules
             .filter((rule) => rule.matches(values))
@@ -203,7 +203,7 @@ describe('compiled rules', () => {
           const first = rules.verdicts.rules
             .filter(({ name }) => engine.get(name) === true)
             .toSorted((a, b) => b.priority - a.priority)[0];
-          expect(findVerdictRule(rules, values).rule).to.equal(first?.name ?? 'otherwise');
+          expect(chooseVerdictRule(rules, values).rule).to.equal(first?.name ?? 'otherwise');
           pairs += RULES_A_RUN;
           matched += matching.length;
         },
@@ -217,8 +217,8 @@ describe('compiled rules', () => {
 
   it('ask for each window and mark that the sharing facts use, once', () => {
     expect(edited({}).sharing).to.deep.equal({
-      fingerprint: { ...NO_QUESTION, windowsMs: [86_400_000], marks: ['paying'] },
-      ip: { ...NO_QUESTION, windowsMs: [86_400_000, 3_600_000], marks: ['paying'] },
+      fingerprint: { ...NO_SHARING_QUESTION, windowsMs: [86_400_000], marks: ['paying'] },
+      ip: { ...NO_SHARING_QUESTION, windowsMs: [86_400_000, 3_600_000], marks: ['paying'] },
     });
     const asked = edited({
       'verdicts.yaml': whole(

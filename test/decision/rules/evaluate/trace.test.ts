@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { FactReading } from '#decision/facts/fact.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
 import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
 import { toEngineConditions } from '#decision/rules/evaluate/engine.ts';
 import { type ConditionTrace, traceCondition, traceRuleSet } from '#decision/rules/evaluate/trace.ts';
@@ -33,7 +33,10 @@ const VERDICTS = [
 const rules = edited({ 'verdicts.yaml': whole(VERDICTS) });
 
 /** The first value of each fact's domain, but for those named. */
-function values(named: Readonly<Record<string, FactReading>>, of: RuleSet = rules): readonly FactReading[] {
+function values(
+  named: Readonly<Record<string, NullableFactValue>>,
+  of: RuleSet = rules,
+): readonly NullableFactValue[] {
   return of.facts.map((ref) => {
     const value = named[ref.label];
     return value === undefined ? (valuesOf(ref)[0] ?? false) : value;
@@ -149,7 +152,7 @@ describe('the trace of a rule set', () => {
   it('throws when a compiled rule and json-rules-engine differ', async () => {
     const [first, ...rest] = rules.verdicts.rules;
     if (first === undefined) throw new Error('there is a rule');
-    const broken = { ...first, matches: (seen: readonly FactReading[]) => !first.matches(seen) };
+    const broken = { ...first, matches: (seen: readonly NullableFactValue[]) => !first.matches(seen) };
     const wrong = { ...rules, verdicts: { ...rules.verdicts, rules: [broken, ...rest] } };
     const error = await traceRuleSet(wrong, values({ paidCount: 0 })).catch((thrown: unknown) => thrown);
     expect(error).to.be.an('error');
@@ -206,7 +209,7 @@ describe('the rules as json-rules-engine sees them', () => {
       ['waitRemainingSeconds', 0],
     ]);
     const values = facts.map(({ label }) => seen.get(label) ?? false);
-    expect(Object.fromEntries(await engines.verdicts.findMatches(values))).to.deep.equal({
+    expect(Object.fromEntries(await engines.verdicts.evaluateRules(values))).to.deep.equal({
       'client-blocked': true,
       'bot-blocked': true,
       'asked-too-early': false,
@@ -221,7 +224,7 @@ describe('the rules as json-rules-engine sees them', () => {
     const blocked = (isBlocked: boolean) =>
       facts.map(({ label }) => (label === 'clientGroup' ? (isBlocked ? 'BLOCKED' : 'NEW') : 0));
     const asked = Array.from({ length: 20 }, (_, place) => place % 2 === 0);
-    const found = await Promise.all(asked.map((one) => engines.verdicts.findMatches(blocked(one))));
+    const found = await Promise.all(asked.map((one) => engines.verdicts.evaluateRules(blocked(one))));
     expect(found.map((matched) => matched.get('client-blocked'))).to.deep.equal(asked);
     expect(found.every((matched) => matched.size === verdicts.rules.length)).to.equal(true);
   });
@@ -229,7 +232,7 @@ describe('the rules as json-rules-engine sees them', () => {
   it('fail loudly when a value is missing, instead of not matching', async () => {
     const { engines, facts } = edited({});
     const values = facts.slice(0, 3).map(() => 0);
-    const failure = await engines.verdicts.findMatches(values).then(
+    const failure = await engines.verdicts.evaluateRules(values).then(
       () => null,
       (error: unknown) => error,
     );

@@ -3,8 +3,8 @@ import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
 import { formatSeenFact } from '#decision/rules/condition-text.ts';
 import { traceCondition } from '#decision/rules/evaluate/trace.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
-import { diffRuleSets } from '#workbench/authoring/diff/rule-diff.ts';
-import { proveRules } from '#workbench/authoring/prove.ts';
+import { analyzeRules } from '#workbench/authoring/analyze-rules.ts';
+import { listRuleDifferences } from '#workbench/authoring/diff/rule-diff.ts';
 import { editsOf, itTellsOfEdits } from '../../../rule-fixtures/rule-edits.ts';
 import { edited, editedFiles } from '../../../rule-fixtures/sound-rules.ts';
 
@@ -45,7 +45,7 @@ describe('a list of a rule set', () => {
       '- lists/fast-methods.yaml = entries: [card, wallet]\\n',
     ]);
     expect(
-      proveRules(edited(changes), editedFiles(changes)).findings.map(({ message }) => message),
+      analyzeRules(edited(changes), editedFiles(changes)).findings.map(({ message }) => message),
     ).to.include(
       '"client-blocked" can never match: method in the list fast-methods (line 10) and method = transfer (line 11) cannot hold together',
     );
@@ -55,7 +55,7 @@ describe('a list of a rule set', () => {
     const before = edited(FAST);
     const after = edited(withList('entries: [wallet, card, voucher]\\n'));
     const without = edited({});
-    const texts = (a: typeof before, b: typeof before) => diffRuleSets(a, b).map(({ text }) => text);
+    const texts = (a: typeof before, b: typeof before) => listRuleDifferences(a, b).map(({ text }) => text);
     expect(texts(before, after)).to.deep.equal(['list fast-methods: added voucher']);
     expect(texts(after, before)).to.deep.equal(['list fast-methods: removed voucher']);
     expect(texts(without, before)).to.deep.equal([

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { FactReading } from '#decision/facts/fact.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
 import type { Condition, FactRef } from '#decision/rules/condition.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
-import { allOf, anyOf, compare, not } from '#decision/rules/proof/built-conditions.ts';
+import { allOf, anyOf, createComparison, not } from '#decision/rules/proof/built-conditions.ts';
+import { collectKnowledge, NOTHING_KNOWN, type Relation } from '#decision/rules/proof/knowledge.ts';
 import { Reasoner, type ReasonerAnswer } from '#decision/rules/proof/reasoner.ts';
-import { listKnowledge, NOTHING_KNOWN, type Relation } from '#decision/rules/proof/relations.ts';
 import { sumSignalWeights } from '#decision/rules/rule-set.ts';
 import { CHECKOUT_ATTRIBUTES, declaring } from '../../../rule-fixtures/declared-attributes.ts';
 import {
@@ -25,7 +25,7 @@ function fact(label: string): FactRef {
 }
 
 /** The values of a witness by the places of the facts; a fact that nothing asks for has its first value. */
-function valuesOf(answer: ReasonerAnswer, facts: readonly SmallFact[]): readonly FactReading[] {
+function valuesOf(answer: ReasonerAnswer, facts: readonly SmallFact[]): readonly NullableFactValue[] {
   if (answer.kind !== 'witness') throw new Error(`a witness was expected, not ${answer.kind}`);
   return facts.map(({ ref, values }) => {
     const found = answer.facts.get(ref.label);
@@ -33,7 +33,7 @@ function valuesOf(answer: ReasonerAnswer, facts: readonly SmallFact[]): readonly
   });
 }
 
-function witness(answer: ReasonerAnswer): Readonly<Record<string, FactReading>> {
+function witness(answer: ReasonerAnswer): Readonly<Record<string, NullableFactValue>> {
   return answer.kind === 'witness' ? Object.fromEntries(answer.facts) : {};
 }
 
@@ -52,7 +52,7 @@ describe('a reasoner', () => {
       conditions,
       fc.array(anyCondition(SMALL_FACTS, 2), { maxLength: 3 }),
       (must, mustNot) => {
-        const holds = (values: readonly FactReading[]) =>
+        const holds = (values: readonly NullableFactValue[]) =>
           must.every((condition) => createMatcher(condition)(values)) &&
           !mustNot.some((condition) => createMatcher(condition)(values));
         const answer = new Reasoner().find(must, mustNot);
@@ -81,7 +81,7 @@ describe('a reasoner', () => {
       )
       .map(([[one, other], operator]): Condition => {
         if (one === undefined || other === undefined) throw new Error('two facts');
-        return { ...compare(one.ref, operator, ''), value: other.ref };
+        return { ...createComparison(one.ref, operator, ''), value: other.ref };
       });
     const any = fc.oneof(pair, pair.map(not), anyCondition(facts, 1));
     const assignments = allAssignments(facts);
@@ -89,7 +89,7 @@ describe('a reasoner', () => {
       fc.array(any, { minLength: 1, maxLength: 4 }),
       fc.array(any, { maxLength: 3 }),
       (must, mustNot) => {
-        const holds = (values: readonly FactReading[]) =>
+        const holds = (values: readonly NullableFactValue[]) =>
           must.every((condition) => createMatcher(condition)(values)) &&
           !mustNot.some((condition) => createMatcher(condition)(values));
         const answer = new Reasoner().find(must, mustNot);
@@ -107,19 +107,19 @@ describe('a reasoner', () => {
       return rules.facts.find((ref) => ref.label === label) ?? known(label);
     });
     if (amount === undefined || usual === undefined) throw new Error('two facts');
-    const above: Condition = { ...compare(amount, 'greaterThan', 0), value: usual };
-    const below: Condition = { ...compare(usual, 'greaterThan', 0), value: amount };
+    const above: Condition = { ...createComparison(amount, 'greaterThan', 0), value: usual };
+    const below: Condition = { ...createComparison(usual, 'greaterThan', 0), value: amount };
     const reasoner = new Reasoner();
     const kindOf = (...must: readonly Condition[]) => reasoner.find(must).kind;
     expect(kindOf(above)).to.equal('witness');
     expect(kindOf(above, below)).to.equal('none');
-    expect(kindOf(above, compare(usual, 'known', false))).to.equal('none');
-    expect(kindOf(above, compare(usual, 'greaterThan', 100), compare(amount, 'lessThan', 100))).to.equal(
-      'none',
-    );
-    expect(kindOf(above, compare(usual, 'lessThan', 100), compare(amount, 'greaterThan', 100))).to.equal(
-      'witness',
-    );
+    expect(kindOf(above, createComparison(usual, 'known', false))).to.equal('none');
+    expect(
+      kindOf(above, createComparison(usual, 'greaterThan', 100), createComparison(amount, 'lessThan', 100)),
+    ).to.equal('none');
+    expect(
+      kindOf(above, createComparison(usual, 'lessThan', 100), createComparison(amount, 'greaterThan', 100)),
+    ).to.equal('witness');
   });
 
   it('finds facts with a given sum and order exactly when trying all of them does', () => {
@@ -145,7 +145,7 @@ describe('a reasoner', () => {
       ([a, b, sum, c]) => Number(a) + Number(b) === sum && Number(c) + 1 <= Number(b),
     );
     const property = fc.property(fc.array(anyCondition(facts, 2), { minLength: 1, maxLength: 4 }), (must) => {
-      const holds = (values: readonly FactReading[]) =>
+      const holds = (values: readonly NullableFactValue[]) =>
         must.every((condition) => createMatcher(condition)(values));
       const answer = new Reasoner({ ...NOTHING_KNOWN, relations }).find(must);
       expect(answer.kind).to.equal(related.some(holds) ? 'witness' : 'none');
@@ -190,7 +190,7 @@ describe('a reasoner', () => {
           return thing === undefined ? params : { ...params, about: thing };
         });
         const reasoner = new Reasoner({ ...NOTHING_KNOWN, relations: [{ kind: 'weight', signals, total }] });
-        const answer = reasoner.find([...must, compare(total, 'greaterThanInclusive', limit)]);
+        const answer = reasoner.find([...must, createComparison(total, 'greaterThanInclusive', limit)]);
         const possible = allAssignments(flags).some(
           (values) =>
             must.every((condition) => createMatcher(condition)(values)) &&
@@ -204,40 +204,43 @@ describe('a reasoner', () => {
 
   it('knows that there is nothing between two whole numbers', () => {
     const few = fact('few');
-    const between = [compare(few, 'greaterThan', 1), compare(few, 'lessThan', 2)];
+    const between = [createComparison(few, 'greaterThan', 1), createComparison(few, 'lessThan', 2)];
     expect(new Reasoner().find(between)).to.deep.equal({ kind: 'none' });
   });
 
   it('finds a short amount between two amounts', () => {
     const amount = known('amount');
-    const between = [compare(amount, 'greaterThan', 99.5), compare(amount, 'lessThan', 100.5)];
+    const between = [
+      createComparison(amount, 'greaterThan', 99.5),
+      createComparison(amount, 'lessThan', 100.5),
+    ];
     expect(witness(new Reasoner().find(between))).to.deep.equal({ amount: 100 });
   });
 
   it('finds a text that no condition names', () => {
     const method = known('method');
-    const neither = [compare(method, 'notIn', ['card', 'other'])];
+    const neither = [createComparison(method, 'notIn', ['card', 'other'])];
     expect(witness(new Reasoner().find(neither))).to.deep.equal({ method: 'other-1' });
   });
 
   it('knows that a currency is written in capitals', () => {
     const currency = known('currency');
-    expect(new Reasoner().find([compare(currency, 'equal', 'eur')])).to.deep.equal({ kind: 'none' });
-    expect(new Reasoner().find([compare(currency, 'equal', 'EUR')]).kind).to.equal('witness');
-    expect(witness(new Reasoner().find([compare(currency, 'notEqual', 'EUR')]))).to.deep.equal({
+    expect(new Reasoner().find([createComparison(currency, 'equal', 'eur')])).to.deep.equal({ kind: 'none' });
+    expect(new Reasoner().find([createComparison(currency, 'equal', 'EUR')]).kind).to.equal('witness');
+    expect(witness(new Reasoner().find([createComparison(currency, 'notEqual', 'EUR')]))).to.deep.equal({
       currency: 'XTS',
     });
   });
 
   it('knows that a score has four decimals', () => {
     const score = known('paymentScore');
-    expect(new Reasoner().find([compare(score, 'equal', 0.33333)]).kind).to.equal('none');
-    expect(new Reasoner().find([compare(score, 'equal', 0.3333)]).kind).to.equal('witness');
+    expect(new Reasoner().find([createComparison(score, 'equal', 0.33333)]).kind).to.equal('none');
+    expect(new Reasoner().find([createComparison(score, 'equal', 0.3333)]).kind).to.equal('witness');
   });
 
   it('finds no witness only where contradicting conditions must both be true', () => {
     const few = fact('few');
-    const parts = [compare(few, 'lessThan', 2), compare(few, 'greaterThan', 2)];
+    const parts = [createComparison(few, 'lessThan', 2), createComparison(few, 'greaterThan', 2)];
     expect(new Reasoner().find([anyOf(...parts)]).kind).to.equal('witness');
     expect(new Reasoner().find([allOf(...parts)]).kind).to.equal('none');
     expect(new Reasoner().find([not(allOf(...parts))]).kind).to.equal('witness');
@@ -256,7 +259,7 @@ describe('a reasoner', () => {
         .slice(index + 1)
         .flatMap((other) =>
           ['1', '2', '3', '4', '5', '6', '7', '8'].map((hole) =>
-            not(allOf(compare(one, 'equal', hole), compare(other, 'equal', hole))),
+            not(allOf(createComparison(one, 'equal', hole), createComparison(other, 'equal', hole))),
           ),
         ),
     );
@@ -267,8 +270,8 @@ describe('a reasoner', () => {
 });
 
 describe('a reasoner with relations of facts', () => {
-  const verdict = new Reasoner(listKnowledge(RULES, 'a verdict'));
-  const request = new Reasoner(listKnowledge(RULES, 'any request'));
+  const verdict = new Reasoner(collectKnowledge(RULES, 'a verdict'));
+  const request = new Reasoner(collectKnowledge(RULES, 'any request'));
 
   for (const [title, ...conditions] of [
     ['more unpaid orders in a row than in all', ['unpaidChain', 'equal', 3], ['unpaidCount', 'lessThan', 3]],
@@ -313,7 +316,9 @@ describe('a reasoner with relations of facts', () => {
     ['a verdict that is no request', ['verdicts(1m)', 'equal', 0]],
   ] as const) {
     it(`rules out ${title}`, () => {
-      const must = conditions.map(([label, operator, value]) => compare(known(label), operator, value));
+      const must = conditions.map(([label, operator, value]) =>
+        createComparison(known(label), operator, value),
+      );
       expect(verdict.find(must).kind).to.equal('none');
       // Each by itself is possible, or the relation would not be what rules it out.
       if (must.length > 1) {
@@ -323,12 +328,12 @@ describe('a reasoner with relations of facts', () => {
   }
 
   it('leaves a new client possible outside of verdicts', () => {
-    const isNew = compare(known('isNewClient'), 'equal', true);
+    const isNew = createComparison(known('isNewClient'), 'equal', true);
     expect(witness(request.find([isNew]))).to.include({ isNewClient: true, finalCount: 0 });
   });
 
   it('finds the counts behind a score', () => {
-    const score = compare(known('paymentScore'), 'equal', 0.0123);
+    const score = createComparison(known('paymentScore'), 'equal', 0.0123);
     const { paidCount, unpaidCount } = witness(request.find([score]));
     const paid = Number(paidCount);
     expect(((paid + 0.2) / (paid + Number(unpaidCount) + 0.4)).toFixed(4)).to.equal('0.0123');
@@ -357,19 +362,23 @@ describe('a reasoner over a large rule set', () => {
     return Array.from({ length: 100 }, (_, n) => {
       const at = (step: number) => numbers[(n * step + step) % numbers.length] ?? known('amount');
       return allOf(
-        compare(at(1), 'greaterThan', (n * 7) % 19),
+        createComparison(at(1), 'greaterThan', (n * 7) % 19),
         anyOf(
-          compare(at(5), 'lessThan', 3 + ((n * 11) % 15)),
-          compare(known('hasBinding'), 'equal', n % 2 === 0),
+          createComparison(at(5), 'lessThan', 3 + ((n * 11) % 15)),
+          createComparison(known('hasBinding'), 'equal', n % 2 === 0),
         ),
-        compare(known('clientGroup'), n % 3 === 0 ? 'equal' : 'notEqual', n % 2 === 0 ? 'PAYING' : 'NEW'),
+        createComparison(
+          known('clientGroup'),
+          n % 3 === 0 ? 'equal' : 'notEqual',
+          n % 2 === 0 ? 'PAYING' : 'NEW',
+        ),
       );
     });
   }
 
   it('decides for each of a hundred rules whether it can be first', () => {
     const conditions = manyConditions();
-    const reasoner = new Reasoner(listKnowledge(RULES, 'a verdict'));
+    const reasoner = new Reasoner(collectKnowledge(RULES, 'a verdict'));
     const kinds = conditions.map((condition, n) => reasoner.find([condition], conditions.slice(0, n)).kind);
     expect(new Set(kinds)).to.deep.equal(new Set(['witness', 'none']));
   });

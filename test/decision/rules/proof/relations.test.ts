@@ -3,13 +3,13 @@ import fc from 'fast-check';
 import { parseDuration } from '#base/duration.ts';
 import type { Decision } from '#decision/decision.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { type Fact, type FactReading, NO_SIGHTINGS } from '#decision/facts/fact.ts';
+import { type Fact, NO_SIGHTINGS, type NullableFactValue } from '#decision/facts/fact.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { computePaymentScore } from '#decision/payer/payment-score.ts';
 import type { VerdictRequest } from '#decision/requests.ts';
 import type { FactRef } from '#decision/rules/condition.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
-import { listKnowledge, type Relation, type RequestMoment } from '#decision/rules/proof/relations.ts';
+import { type AssumedRequest, collectKnowledge, type Relation } from '#decision/rules/proof/knowledge.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { Simulation } from '#decision/simulation.ts';
 import { declaring } from '../../../rule-fixtures/declared-attributes.ts';
@@ -44,7 +44,7 @@ const RULES: RuleSet = edited({
   'verdicts.yaml': swap('No reason to hold the payer back.', PLACEHOLDERS.join(' ')),
 });
 
-type Values = ReadonlyMap<string, FactReading>;
+type Values = ReadonlyMap<string, NullableFactValue>;
 
 function number(values: Values, { label }: FactRef): number {
   return Number(values.get(label));
@@ -72,10 +72,13 @@ function relationHolds(relation: Relation, values: Values): boolean {
 }
 
 /** What is known at `moment` and yet does not hold for the facts of a decision. */
-function broken(facts: Readonly<Record<string, FactReading>>, moment: RequestMoment): readonly string[] {
+function broken(
+  facts: Readonly<Record<string, NullableFactValue>>,
+  moment: AssumedRequest,
+): readonly string[] {
   const byLabel = new Map(Object.entries(facts));
   const values = RULES.facts.map(({ label }) => byLabel.get(label) ?? null);
-  const { conditions, relations, definitions } = listKnowledge(RULES, moment);
+  const { conditions, relations, definitions } = collectKnowledge(RULES, moment);
   const defined = definitions.flatMap((definition) =>
     definition.defined.name === 'botWeight' ? [] : definition.conditions,
   );

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {
-  findWrittenConstant,
   listWrittenConstants,
+  requireWrittenConstant,
   type WrittenConstant,
   writeConstantValues,
 } from '#decision/rules/text/constant.ts';
@@ -33,7 +33,7 @@ describe('the constants of a rule set', () => {
   });
 
   it('say where they stand, what may stand there, what that means, and which rule goes by it', () => {
-    const { from, to, ...told } = findWrittenConstant(files, 'groups.blocked-by-unpaid-chain.unpaidChain');
+    const { from, to, ...told } = requireWrittenConstant(files, 'groups.blocked-by-unpaid-chain.unpaidChain');
     expect(files.get('groups.yaml')?.slice(from, to)).to.equal('4');
     expect(told).to.deep.equal({
       path: 'groups.blocked-by-unpaid-chain.unpaidChain',
@@ -165,7 +165,7 @@ describe('the constants of a rule set', () => {
   });
 
   it('that are not there are refused with the nearest name', () => {
-    expect(() => findWrittenConstant(files, 'groups.blocked-by-unpaid-chain.unpaidChan')).to.throw(
+    expect(() => requireWrittenConstant(files, 'groups.blocked-by-unpaid-chain.unpaidChan')).to.throw(
       'there is no constant groups.blocked-by-unpaid-chain.unpaidChan; did you mean "groups.blocked-by-unpaid-chain.unpaidChain"?',
     );
   });
@@ -174,7 +174,7 @@ describe('the constants of a rule set', () => {
     const path = 'ladder.levels[0]';
     const draft = loadDraft(
       'p2.v10',
-      writeConstantValues(files, [[findWrittenConstant(files, path), '20s']]),
+      writeConstantValues(files, [[requireWrittenConstant(files, path), '20s']]),
     );
     expect(draft.ok && draft.ruleSet.settings.ladder.levelsMs[0]).to.equal(20_000);
     expect(draft.ok && draft.ruleSet.released).to.equal(false);

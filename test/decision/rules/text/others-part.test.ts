@@ -4,7 +4,7 @@ import { parse, stringify } from 'yaml';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import { restoreForeignParts } from '#decision/rules/text/others-part.ts';
-import { removeForeignParts } from '#decision/rules/text/own-part.ts';
+import { excludeForeignParts } from '#decision/rules/text/own-part.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { RULES_FOLDER } from '../../../service/current-rules.ts';
 
@@ -121,7 +121,7 @@ lists: 2
   it('are those of the version that the draft was begun with, for every platform of the shipped rules', () => {
     const files = readRuleFiles(RULES_FOLDER, []) ?? new Map<string, string>();
     for (const platform of ['sandbox', 'shop']) {
-      const now = restored(removeForeignParts(files, platform), files, platform);
+      const now = restored(excludeForeignParts(files, platform), files, platform);
       for (const [path, text] of files) {
         const [value, before] = [parse(now.get(path) ?? ''), parse(text)];
         if (path.startsWith('cases/')) expect(value.cases).to.have.deep.members(before.cases);
@@ -150,7 +150,7 @@ lists: 2
           ['ruleset.yaml', stringify({ ruleVersion: 'p2.v10', platforms, last: 1 }, style)],
           ['cases/all.yaml', stringify({ cases: all }, style)],
         ]);
-        const now = restored(removeForeignParts(files, platform), files, platform);
+        const now = restored(excludeForeignParts(files, platform), files, platform);
         expect(parse(now.get('cases/all.yaml') ?? '').cases).to.have.deep.members(all);
         const ruleSet = { ruleVersion: 'p2.v10', platforms, last: 1 };
         expect(parse(now.get('ruleset.yaml') ?? '')).to.deep.equal(ruleSet);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { QueryEngine, quoteSql, toTextOrNull } from '#history/archive/query-engine.ts';
-import { readLinks } from '#history/archive/read/linked-clients.ts';
+import { withLinkReader } from '#history/archive/read/linked-clients.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
 import { newClient, newPlatform, T0, verdict } from '../../../state/clients.ts';
 import { ArchivedStore } from '../archived-store.ts';
@@ -39,7 +39,7 @@ describe('payers and orders that are called anything at all', () => {
 
   it('have a history', async () => {
     for (const client of clients) {
-      const { entries } = await place.reader().history(client, null, 10);
+      const { entries } = await place.reader().readHistory(client, null, 10);
       const whose = entries.map(({ clientIdKey }) => clientIdKey);
       expect(whose).to.deep.equal([client.clientIdKey, client.clientIdKey]);
     }
@@ -61,7 +61,7 @@ describe('payers and orders that are called anything at all', () => {
 
   it('have links', async () => {
     const parts = { store: place.store, archive: place.reader() };
-    const orders = await readLinks(parts, platform, { from: 0, asOf: null }, (reading) =>
+    const orders = await withLinkReader(parts, platform, { from: 0, asOf: null }, (reading) =>
       reading.ordersOf(TEXTS, 10),
     );
     expect(orders.map(({ orderRef }) => orderRef).toSorted()).to.deep.equal(TEXTS.toSorted());

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { ArchiveWatch } from '#history/archive/read/archive-watch.ts';
+import { ArchiveFigures } from '#history/archive/read/archive-figures.ts';
 import type { Store } from '#state/store.ts';
 import { TEST_SALT } from '../../../decision/payer/client-keys.ts';
 import { runNode } from '../../../processes/node-process.ts';
@@ -19,7 +19,7 @@ describe("the archive's lag and size on a node", () => {
       isAway ? Promise.reject(new Error('away')) : place.store.readJournal(after, limit),
     journalLength: () => (isAway ? Promise.reject(new Error('away')) : place.store.journalLength()),
   };
-  const watch = () => new ArchiveWatch(place.archive, journal, () => nowMs);
+  const watch = () => new ArchiveFigures(place.archive, journal, () => nowMs);
   beforeEach(async () => {
     nowMs = T0;
     isAway = false;
@@ -51,7 +51,7 @@ describe("the archive's lag and size on a node", () => {
   it('have the number of segments and bytes', async () => {
     await verdict(place.store, newClient(), 'order-1', T0);
     await place.shipAll();
-    expect(watch().contents()).to.deep.equal(place.archive.contents());
+    expect(watch().contents()).to.deep.equal(place.archive.computeTotals());
     expect(watch().contents().segments).to.equal(1);
     expect(await watch().journalEntries()).to.equal(1);
   });

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { ArchivedOrders } from '#checkout/scoring/archived-orders.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import type { AskedOrder, ReportedOutcome } from '#decision/payer/order.ts';
+import type { ClientOrder, ReportedOutcome } from '#decision/payer/order.ts';
 import { RECENT_OUTCOMES_MAX } from '#decision/payer/outcomes.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import type { TableName } from '#history/archive/tables.ts';
@@ -29,7 +29,7 @@ describe('an order that only the archive remembers', () => {
   let place: ArchivedStore;
   let reader: ArchiveReader;
   let service: ScoringService;
-  const readings: (readonly AskedOrder[])[] = [];
+  const readings: (readonly ClientOrder[])[] = [];
 
   const report = async (
     orderRef: string,
@@ -44,7 +44,7 @@ describe('an order that only the archive remembers', () => {
     reader = place.reader();
     const archivedOrders = new ArchivedOrders((of, asked) => {
       readings.push([...asked]);
-      return reader.orders(of, asked);
+      return reader.readOrders(of, asked);
     });
     service = scoringService(store, () => nowMs, { archivedOrders });
     for (let order = 1; order <= RECENT_OUTCOMES_MAX + OLD_ORDERS; order++) {
@@ -79,7 +79,7 @@ describe('an order that only the archive remembers', () => {
     readings.length = 0;
     const archived = new ArchivedOrders(async (_platform, asked) => {
       readings.push([...asked]);
-      return reader.orders(platform, asked);
+      return reader.readOrders(platform, asked);
     });
     const client = clientKey(platform, 'ann');
     const known = await Promise.all(
@@ -177,8 +177,8 @@ describe('an order that was refused weeks ago', () => {
 const UNREADABLE = 'StoreUnavailable: a part of the archive cannot be read, and the order may be there';
 
 function damage({ archive }: ArchivedStore, table: TableName, platform: PlatformName): void {
-  const [segment] = archive.segments(archive.read(), { table, platform });
-  truncateSync(archive.pathOf(segment ?? expect.fail('nothing was shipped')), 100);
+  const [segment] = archive.listSegments(archive.read(), { table, platform });
+  truncateSync(archive.getSegmentPath(segment ?? expect.fail('nothing was shipped')), 100);
 }
 
 /** As the store does later with shipped data. */

@@ -13,7 +13,7 @@ import type { Segment } from '#history/archive/archive-log.ts';
 import type { OrderStatus } from '#history/archive/order-status.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
-import { createFilterCondition } from '#history/archive/read/decision-sql.ts';
+import { filterConditionSql } from '#history/archive/read/decision-sql.ts';
 import {
   type FoundDecisions,
   findInPages,
@@ -161,7 +161,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
     const asked = reader.findDecisions(platform, {}, 10);
     await place.shipAll();
     const state = place.archive.read();
-    const segments = place.archive.segments(state, { table: 'decisions', platform });
+    const segments = place.archive.listSegments(state, { table: 'decisions', platform });
     const merged = await new SegmentWriter(place.archive, place.duck).merge(segments);
     const remove = segments.map(({ name }) => name);
     await place.archive.commit(state, { by: 'test', at: T0, add: merged === null ? [] : [merged], remove });
@@ -173,7 +173,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
     await verdict(store(), other, 'order-in-a-damaged-segment', T0 + 20);
     await place.shipper().step();
     const damaged = newestSegment(place, 'decisions', platform);
-    writeFileSync(place.archive.pathOf(damaged), 'torn');
+    writeFileSync(place.archive.getSegmentPath(damaged), 'torn');
     const { decisions: found, unreadable } = await reader.decisionsOfClient(client, 10, 100);
     expect(found).to.deep.equal(decisions);
     expect(unreadable).to.deep.equal([damaged]);
@@ -203,7 +203,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
 });
 
 function newestSegment({ archive }: ArchivedStore, table: TableName, platform: PlatformName): Segment {
-  const [segment] = archive.segments(archive.read(), { table, platform });
+  const [segment] = archive.listSegments(archive.read(), { table, platform });
   return segment ?? expect.fail('there is no segment');
 }
 
@@ -269,9 +269,9 @@ describeOnStores('decisions by what they have in common', (store) => {
     for (const isShipped of [false, true]) {
       if (isShipped) await place.shipAll();
       // One question for all of them, because each takes a while.
-      const rows = await place.reader().reading((past) =>
+      const rows = await place.reader().withOpenSnapshot((past) =>
         past.rows((source, bind) => {
-          const answers = filters.map((filter) => createFilterCondition(filter, bind));
+          const answers = filters.map((filter) => filterConditionSql(filter, bind));
           return `SELECT [${answers.map((sql) => `coalesce(${sql}, false)`)}]::VARCHAR AS fits
             FROM ${source('decisions', { platform: fresh.platform })} ORDER BY seq`;
         }),
@@ -328,7 +328,7 @@ describeOnStores('decisions by what they have in common', (store) => {
       await store().commit(paymentOf(payer, await store().load(payer), orderRef, at + 10));
       await place.shipAll();
     }
-    writeFileSync(place.archive.pathOf(newestSegment(place, 'outcomes', fresh)), 'torn');
+    writeFileSync(place.archive.getSegmentPath(newestSegment(place, 'outcomes', fresh)), 'torn');
     const orders = async (status: OrderStatus) => {
       const found = await lookup.find(fresh, {}, 10, status);
       return { orders: found.decisions.map(({ orderRef }) => orderRef), lookedAt: found.lookedAt };

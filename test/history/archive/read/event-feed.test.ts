@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
-import { EventFeed, type FeedRecord } from '#history/archive/read/event-feed.ts';
+import { EventFeed, type FeedEvent } from '#history/archive/read/event-feed.ts';
 import type { JournalGap } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
 import { newClient, newPlatform, paymentOf, T0, verdict } from '../../../state/clients.ts';
@@ -89,7 +89,7 @@ describeOnStores('the feed of events', (store) => {
     for (const order of ['1', '2', '3'])
       for (const client of [gone, other]) await verdict(store(), client, order, T0);
     await place.shipAll();
-    const { cursor, records } = await feed.page(platform, null, 2);
+    const { cursor, records } = await feed.readPage(platform, null, 2);
     await store().erase(gone);
     const rest = async () => (await readAll(feed, platform, cursor, 1)).map(labelOf);
     // Those of one millisecond have no order, so the first page may have had either client.
@@ -114,8 +114,8 @@ describeOnStores('the feed of events', (store) => {
     expect(await told()).to.deep.equal([`erasure ${toClientNumber(gone.hash)}`]);
     await place.shipAll(after(31));
     expect(await told()).to.deep.equal(['erasure ']);
-    const segments = place.archive.segments(place.archive.read(), { table: 'erasures', platform });
-    const rows = await place.duck.rows(`SELECT client_number FROM ${place.archive.source(segments)}`);
+    const segments = place.archive.listSegments(place.archive.read(), { table: 'erasures', platform });
+    const rows = await place.duck.rows(`SELECT client_number FROM ${place.archive.createRowsSql(segments)}`);
     expect(rows).to.deep.equal([{ client_number: '' }]);
     expect(await place.shipAll(after(31))).to.deep.equal([{ did: 'nothing', because: 'nothing to do' }]);
   });
@@ -144,7 +144,7 @@ describeOnStores('the feed of events', (store) => {
     const gap = { from: T0, to: T0 + 5, entries: 7 };
     const lossy = new EventFeed(withGap(store(), gap), null);
     const { cursor } = await firstPage(feed, platform, 10);
-    expect((await lossy.page(platform, cursor, 10)).gaps).to.deep.equal([gap]);
+    expect((await lossy.readPage(platform, cursor, 10)).gaps).to.deep.equal([gap]);
   });
 });
 
@@ -182,7 +182,7 @@ async function live(place: ArchivedStore, moves: readonly Move[]) {
   return { platform, labels };
 }
 
-function labelOf(record: FeedRecord): string {
+function labelOf(record: FeedEvent): string {
   switch (record.kind) {
     case 'verdict':
       return `${record.clientIdKey} ${record.decision.orderRef}`;
@@ -195,14 +195,14 @@ function labelOf(record: FeedRecord): string {
   }
 }
 
-function labelsOf(records: readonly FeedRecord[], clientIdKey: string): readonly string[] {
+function labelsOf(records: readonly FeedEvent[], clientIdKey: string): readonly string[] {
   return records.map(labelOf).filter((label) => label.startsWith(clientIdKey));
 }
 
 async function pages(feed: EventFeed, platform: PlatformName, after: string | null, limit: number) {
   const read = [];
   for (let cursor = after; ; ) {
-    const page = await feed.page(platform, cursor, limit);
+    const page = await feed.readPage(platform, cursor, limit);
     read.push(page);
     cursor = page.cursor;
     if (page.ended) return read;

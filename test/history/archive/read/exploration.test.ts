@@ -203,9 +203,9 @@ describe('the exploration of decisions', () => {
         return { decisions: sum(all), money: sum(money), unreadable, gaps };
       };
       expect(await figures()).to.deep.equal({ decisions: 4, money: 50, unreadable: [], gaps: [] });
-      const segments = place.archive.segments(place.archive.read(), { table: 'decisions' });
+      const segments = place.archive.listSegments(place.archive.read(), { table: 'decisions' });
       const damaged = segments.find(({ to }) => to === T0 + 3000) ?? expect.fail('there is the last segment');
-      writeFileSync(place.archive.pathOf(damaged), 'torn');
+      writeFileSync(place.archive.getSegmentPath(damaged), 'torn');
       expect(await figures()).to.deep.equal({
         decisions: 3,
         money: 25,

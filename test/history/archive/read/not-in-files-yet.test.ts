@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Decision } from '#decision/decision.ts';
 import { type ClientKey, toClientNumber } from '#decision/payer/client-key.ts';
-import { readUnshippedErasures } from '#history/archive/archive.ts';
+import { readErasedClientNumbers } from '#history/archive/archive.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import { queryArchive } from '#history/archive/read/query.ts';
@@ -63,7 +63,7 @@ describeOnArchives('an erased client before the archive is rewritten', (store, o
   });
 
   it('is not in evidence', async () => {
-    const erasedNow = await readUnshippedErasures(store());
+    const erasedNow = await readErasedClientNumbers(store());
     const look = async (evidence: Evidence) => {
       await createInputView(evidence, []);
       const clientsIn = async (view: string) =>
@@ -81,7 +81,7 @@ describeOnArchives('an erased client before the archive is rewritten', (store, o
 
   it('is not in answers to SQL', async () => {
     const ask = (sql: string) =>
-      readUnshippedErasures(store()).then((clients) => answer(sql, place, clients));
+      readErasedClientNumbers(store()).then((clients) => answer(sql, place, clients));
     expect(await ask(CLIENTS)).to.deep.equal(['bob']);
     expect(await ask('SELECT client_id_key FROM outcomes')).to.deep.equal(['bob']);
   });
@@ -90,7 +90,7 @@ describeOnArchives('an erased client before the archive is rewritten', (store, o
     const returned = await verdict(store(), erased, 'order-3', T0 + 10);
     expect((await lookup.ofClient(erased, 10)).decisions).to.deep.equal([returned]);
     await place.shipAll();
-    expect(await readUnshippedErasures(store())).to.deep.equal([]);
+    expect(await readErasedClientNumbers(store())).to.deep.equal([]);
     const found = await reader.decisionsOfClient(erased, 10, Number.MAX_SAFE_INTEGER);
     expect(found.decisions).to.deep.equal([returned]);
   });

@@ -8,7 +8,7 @@ import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import { queryArchive } from '#history/archive/read/query.ts';
 import { Bucket } from '#history/archive/s3/bucket.ts';
 import { HEAD_REGISTER } from '#history/archive/s3/bucket-home.ts';
-import { openArchive, openStoreWithSalt } from '#history/archive/s3/open-archive.ts';
+import { openArchive, openStoreWithArchivedSalt } from '#history/archive/s3/open-archive.ts';
 import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
 import { formatUnread } from '#history/archive/unread-decisions.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
@@ -195,10 +195,10 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     const long = new Date(0);
     for (const segment of [first, second]) {
       expect(await node.makeReadable([segment])).to.deep.equal([]);
-      utimesSync(node.pathOf(segment), segment === first ? long : new Date(60_000), new Date());
+      utimesSync(node.getSegmentPath(segment), segment === first ? long : new Date(60_000), new Date());
     }
     expect(await node.makeReadable([third])).to.deep.equal([]);
-    expect([first, second, third].map((segment) => existsSync(node.pathOf(segment)))).to.deep.equal([
+    expect([first, second, third].map((segment) => existsSync(node.getSegmentPath(segment)))).to.deep.equal([
       false,
       true,
       true,
@@ -308,7 +308,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     const decision = await shipped('order-1');
     await place.store.close();
     dataDir = temporaryDirectory();
-    const store = await openStoreWithSalt(
+    const store = await openStoreWithArchivedSalt(
       {
         redisUrl: null,
         dataDir,

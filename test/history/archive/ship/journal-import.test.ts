@@ -33,12 +33,12 @@ describe('an imported journal', () => {
     const [ann, bob] = [newClient(), newClient()];
     const archive = await imported([verdictOf(ann, 1), verdictOf(bob, 1), verdictOf(ann, 2)]);
     const place = await ArchivedStore.open(undefined, archive.folder);
-    const segments = archive.segments(archive.read(), { table: 'decisions' });
+    const segments = archive.listSegments(archive.read(), { table: 'decisions' });
     expect(segments.map(({ platform }) => platform)).to.have.members([ann.platform, bob.platform]);
     expect(new Set(segments.map(({ day }) => day))).to.deep.equal(new Set(['2026-11']));
     const rows = await place.duck.rows(
       `SELECT order_ref, journal_partition::INT AS part, journal_ms::INT AS ms, journal_seq::INT AS line
-        FROM ${archive.source(segments)} WHERE client_id_key = '${ann.clientIdKey}' ORDER BY line`,
+        FROM ${archive.createRowsSql(segments)} WHERE client_id_key = '${ann.clientIdKey}' ORDER BY line`,
     );
     await place.close();
     expect(rows).to.deep.equal([
@@ -57,14 +57,14 @@ describe('an imported journal', () => {
       verdictOf(erased, 1),
     ]);
     const rows = archive
-      .segments(archive.read(), { table: 'decisions' })
+      .listSegments(archive.read(), { table: 'decisions' })
       .map(({ platform, rows }) => [platform, rows]);
     expect(rows).to.have.deep.members([
       [erased.platform, 1],
       [other.platform, 1],
     ]);
-    expect(archive.contents().gapEntries).to.equal(0);
-    expect(TABLE_NAMES.flatMap((table) => archive.segments(archive.read(), { table }))).to.have.length(2);
+    expect(archive.computeTotals().gapEntries).to.equal(0);
+    expect(TABLE_NAMES.flatMap((table) => archive.listSegments(archive.read(), { table }))).to.have.length(2);
   });
 
   it('cannot have a path elsewhere as its platform', async () => {

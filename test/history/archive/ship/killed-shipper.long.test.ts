@@ -70,7 +70,7 @@ async function killAndCount(
 async function shipped(archive: Archive, rows: number): Promise<void> {
   const count = async () =>
     archive
-      .segments(await archive.refresh(), { table: 'decisions' })
+      .listSegments(await archive.refresh(), { table: 'decisions' })
       .reduce((sum, segment) => sum + segment.rows, 0);
   while ((await count()) < rows) await sleep(100);
 }
@@ -78,9 +78,9 @@ async function shipped(archive: Archive, rows: number): Promise<void> {
 /** The number of rows; fails when a decision is there twice. */
 async function archivedIds(archive: Archive, folder: string): Promise<number> {
   const duck = await QueryEngine.open({ threads: 1, memoryMiB: 256, temporaryFolder: join(folder, 'spill') });
-  const segments = archive.segments(archive.read(), { table: 'decisions' });
+  const segments = archive.listSegments(archive.read(), { table: 'decisions' });
   expect(await archive.makeReadable(segments)).to.deep.equal([]);
-  const source = archive.source(segments);
+  const source = archive.createRowsSql(segments);
   const [row] = await duck.rows(
     `SELECT count(*) AS n, count(DISTINCT client_hash::VARCHAR || '.' || seq) AS d FROM ${source}`,
   );

@@ -85,7 +85,7 @@ describeOnArchives('shipping the journal', (store, open) => {
       'journal_partition journal_ms journal_seq erased_at platform client_number rows_removed',
     );
     expect(tombstone?.['client_number']).to.equal(toClientNumber(client.hash));
-    const times = await place.reader(place.archive).erasureTimes();
+    const times = await place.reader(place.archive).readErasureTimes();
     expect(times.get(toClientNumber(client.hash))).to.be.a('number');
     expect(times.has(toClientNumber(other.hash))).to.equal(false);
   });
@@ -155,7 +155,7 @@ describeOnArchives('shipping the journal', (store, open) => {
     const file = join(temporaryDirectory(), 'file');
     writeFileSync(file, 'no folder can be below it');
     const unwritable = place.node(place.archive.folder);
-    unwritable.staging = () => join(file, 'staging');
+    unwritable.getStagingFolder = () => join(file, 'staging');
     const elsewhere = new Archive(temporaryDirectory());
     for (const [holder, archive] of Object.entries({ unwritable, elsewhere })) {
       await place.shipAll(place.shipper());
@@ -174,7 +174,7 @@ describeOnArchives('shipping the journal', (store, open) => {
   it('commits nothing when a segment cannot be written, and ships it later', async () => {
     const client = newClient();
     await verdict(store(), client, 'order-1');
-    const staging = place.archive.staging();
+    const staging = place.archive.getStagingFolder();
     rmSync(staging, { recursive: true, force: true });
     const shipper = place.shipper();
     await shipper.step();
@@ -252,10 +252,10 @@ async function journalOf(store: Store): Promise<readonly JournalRecord[]> {
 }
 
 async function rowsOf(place: ArchivedStore, table: (typeof TABLE_NAMES)[number], where: string) {
-  const segments = place.archive.segments(await place.archive.refresh(), { table });
+  const segments = place.archive.listSegments(await place.archive.refresh(), { table });
   expect(await place.archive.makeReadable(segments)).to.deep.equal([]);
   if (segments.length === 0) return [];
-  return place.duck.rows(`SELECT * FROM ${place.archive.source(segments)} WHERE ${where}`);
+  return place.duck.rows(`SELECT * FROM ${place.archive.createRowsSql(segments)} WHERE ${where}`);
 }
 
 async function archivedEntries(place: ArchivedStore, client: ClientKey): Promise<readonly JournalRecord[]> {

@@ -4,11 +4,11 @@ import { expect } from 'chai';
 import { readExactClock } from '#base/clock.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
-import { findCommonPeriod } from '#history/archive/period.ts';
+import { getCommonPeriod } from '#history/archive/period.ts';
 import { readQuarantine } from '#history/archive/quarantine.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
 import { findNextMerge } from '#history/archive/ship/next-merge.ts';
-import type { ShippingTurn } from '#history/archive/ship/shipper.ts';
+import type { ShippingPurpose } from '#history/archive/ship/shipper.ts';
 import { keepShipping } from '#history/archive/ship/shipping.ts';
 import { createStoreClock } from '#state/clock-offset.ts';
 import { getPartition, journalKey } from '#state/keys.ts';
@@ -38,14 +38,14 @@ describe('shipping with new entries at every step', () => {
   afterEach(() => place.close());
 
   const newOrder = () => verdict(place.store, newClient(platform), `order-${++orders}`, T0 + orders);
-  const segments = () => place.archive.segments(place.archive.read(), { table: 'decisions', platform });
+  const segments = () => place.archive.listSegments(place.archive.read(), { table: 'decisions', platform });
   const oldest = () => Math.min(...segments().map(({ from }) => from));
 
   /** Ships with a new order before every step, up to a number of orders or until the condition is true. */
   async function keepBusy(ordersMax: number, holds: () => boolean, keepMs = 400 * 24 * 3_600_000) {
     const ending = new AbortController();
     const shipper = place.shipper({ keepMs });
-    const turns: ShippingTurn[] = [];
+    const turns: ShippingPurpose[] = [];
     await keepShipping({
       step: async (turn) => {
         turns.push(turn);
@@ -67,7 +67,7 @@ describe('shipping with new entries at every step', () => {
     await keepBusy(100, merged);
     expect(merged()).to.equal(true);
     await place.shipAll();
-    const rows = await place.duck.rows(`SELECT order_ref FROM ${place.archive.source(segments())}`);
+    const rows = await place.duck.rows(`SELECT order_ref FROM ${place.archive.createRowsSql(segments())}`);
     const asked = Array.from({ length: orders }, (_, index) => `order-${index + 1}`);
     expect(rows.map((row) => row['order_ref'])).to.have.members(asked);
   });
@@ -133,7 +133,7 @@ describeWithServer('redis-server', 'a node whose clock jumps two years ahead', (
       await place.shipAll(place.shipper(shipping));
       aheadMs = 730 * DAY_MS;
       await place.shipAll(place.shipper(shipping));
-      expect(place.archive.contents().segments).to.equal(1);
+      expect(place.archive.computeTotals().segments).to.equal(1);
     } finally {
       await place.close();
     }
@@ -164,13 +164,13 @@ describeWithServer('redis-server', 'an entry of the journal that cannot be read'
     await add('o[1,');
     await verdict(store, client, 'order-2');
     const reader = place.reader();
-    const { entries, isWhole } = await reader.history(client, null, 10);
+    const { entries, isWhole } = await reader.readHistory(client, null, 10);
     expect({ entries: entries.length, isWhole }).to.deep.equal({ entries: 2, isWhole: false });
     const found = await reader.findDecisions(client.platform, {}, 10);
     expect(found.decisions.map(({ orderRef }) => orderRef)).to.deep.equal(['order-2', 'order-1']);
     await place.shipAll();
-    expect(archive.segments(archive.read(), { table: 'decisions' })[0]?.rows).to.equal(2);
-    expect(archive.contents().setAsideEntries).to.equal(2);
+    expect(archive.listSegments(archive.read(), { table: 'decisions' })[0]?.rows).to.equal(2);
+    expect(archive.computeTotals().setAsideEntries).to.equal(2);
     const [newer, damaged] = readQuarantine(archive.folder);
     expect(newer?.text).to.equal('z["of a newer version"]');
     expect(newer?.why).to.equal('no journal entry is stored as z["of a newer version"]');
@@ -198,9 +198,9 @@ describeWithServer('redis-server', 'an entry of the journal that cannot be read'
     const keys = await command(port, ['KEYS', `d:*${client.hash}.1`]);
     const [record] = Array.isArray(keys) ? keys.map(String) : [];
     await command(port, ['SET', record ?? '', '[no record']);
-    const before = place.archive.contents().setAsideEntries;
+    const before = place.archive.computeTotals().setAsideEntries;
     await place.shipAll();
-    expect(place.archive.contents().setAsideEntries).to.equal(before + 1);
+    expect(place.archive.computeTotals().setAsideEntries).to.equal(before + 1);
   });
 });
 
@@ -267,9 +267,9 @@ describe('the segments that are merged', () => {
   });
 
   it('are named by their day, or else by their month', () => {
-    expect(findCommonPeriod(['2026-10-03', '2026-10-03'])).to.equal('2026-10-03');
-    expect(findCommonPeriod(['2026-10-03', '2026-10-04'])).to.equal('2026-10');
-    expect(findCommonPeriod(['2026-10', '2026-10-04'])).to.equal('2026-10');
+    expect(getCommonPeriod(['2026-10-03', '2026-10-03'])).to.equal('2026-10-03');
+    expect(getCommonPeriod(['2026-10-03', '2026-10-04'])).to.equal('2026-10');
+    expect(getCommonPeriod(['2026-10', '2026-10-04'])).to.equal('2026-10');
   });
 });
 

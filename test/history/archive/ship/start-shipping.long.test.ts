@@ -184,7 +184,7 @@ describe('a service with ARCHIVE_SHIP=off', function () {
     const shipper = startNode([SCORING, 'archive', 'ship'], { env: { DATA_DIR: dataDir, REDIS_URL: '' } });
     await until('it is shipped', async () => (await gauges())['lag_seconds'] === 0, 60_000);
     expect((await gauges())['segments']).to.equal(1);
-    expect(new Archive(join(dataDir, 'archive')).contents().segments).to.equal(1);
+    expect(new Archive(join(dataDir, 'archive')).computeTotals().segments).to.equal(1);
     shipper.child.kill('SIGTERM');
     await shipper.exited;
     await service.stop();

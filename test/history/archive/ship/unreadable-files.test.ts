@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, rmSync, statSync, truncateSync, utimesSync, w
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type ClientKey, type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
-import { Archive, readUnshippedErasures } from '#history/archive/archive.ts';
+import { Archive, readErasedClientNumbers } from '#history/archive/archive.ts';
 import { FolderHome } from '#history/archive/archive-home.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import { queryArchive } from '#history/archive/read/query.ts';
@@ -59,7 +59,7 @@ describe('a file of the archive that cannot be read', () => {
     await place.shipper().step();
     segment = segments()[0] ?? expect.fail('there is a segment');
     goodCopy = join(temporaryDirectory(), 'good.parquet');
-    copyFileSync(place.archive.pathOf(segment), goodCopy);
+    copyFileSync(place.archive.getSegmentPath(segment), goodCopy);
     await verdict(place.store, ann, 'ann-2', T0 + 2);
     await verdict(place.store, bob, 'bob-2', T0 + 3);
     await place.shipper().step();
@@ -70,17 +70,17 @@ describe('a file of the archive that cannot be read', () => {
   });
 
   function segments(): readonly Segment[] {
-    return place.archive.segments(place.archive.read(), { table: 'decisions', platform });
+    return place.archive.listSegments(place.archive.read(), { table: 'decisions', platform });
   }
 
   function harmBy(harm: (path: string) => void): void {
-    const path = place.archive.pathOf(segment);
+    const path = place.archive.getSegmentPath(segment);
     harm(path);
     if (existsSync(path)) dateAt(path, T0 + 60_000);
   }
 
   function putBack(): void {
-    const path = place.archive.pathOf(segment);
+    const path = place.archive.getSegmentPath(segment);
     copyFileSync(goodCopy, path);
     dateAt(path, T0 + 120_000);
   }
@@ -92,7 +92,7 @@ describe('a file of the archive that cannot be read', () => {
 
   /** Orders in the platform's files, including those that readers leave out. */
   async function ordersInFiles(): Promise<readonly string[]> {
-    const paths = segments().map((one) => `'${place.archive.pathOf(one)}'`);
+    const paths = segments().map((one) => `'${place.archive.getSegmentPath(one)}'`);
     const rows = await place.duck.rows(`SELECT order_ref FROM read_parquet([${paths.join(', ')}])`);
     return rows.map((row) => String(row['order_ref'])).toSorted();
   }
@@ -104,7 +104,7 @@ describe('a file of the archive that cannot be read', () => {
       place.archive.folder,
       sql,
       limits,
-      await readUnshippedErasures(place.store),
+      await readErasedClientNumbers(place.store),
     );
     return answer.rows.flat().map(String);
   }
@@ -115,9 +115,9 @@ describe('a file of the archive that cannot be read', () => {
       await place.store.erase(ann);
       await verdict(place.store, bob, 'bob-3', T0 + 4);
       await place.shipAll();
-      expect(await readUnshippedErasures(place.store)).to.deep.equal([]);
+      expect(await readErasedClientNumbers(place.store)).to.deep.equal([]);
       const others = segments().filter(({ name }) => name !== segment.name);
-      const rows = await place.duck.rows(`SELECT order_ref FROM ${place.archive.source(others)}`);
+      const rows = await place.duck.rows(`SELECT order_ref FROM ${place.archive.createRowsSql(others)}`);
       expect(rows.map((row) => row['order_ref'])).to.have.members(['bob-2', 'bob-3']);
     });
 

@@ -2,9 +2,9 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { createFixedRules } from '#checkout/rollout/loaded-rules.ts';
+import { createFixedRuleSource } from '#checkout/rollout/loaded-rules.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
-import { type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
+import { type DrawHoldouts, NO_HOLDOUTS } from '#decision/holdout.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { OutcomeCause } from '#decision/payer/order.ts';
 import { createPseudonymizer } from '#decision/pseudonym.ts';
@@ -103,9 +103,9 @@ export class History {
   now = JULY;
   readonly #service: ScoringService;
 
-  constructor(store: Store, rules: RuleSet = currentRules(), holdoutDraw: HoldoutDraw = NO_HOLDOUTS) {
+  constructor(store: Store, rules: RuleSet = currentRules(), holdoutDraw: DrawHoldouts = NO_HOLDOUTS) {
     const parts = {
-      ruleSource: createFixedRules(rules),
+      ruleSource: createFixedRuleSource(rules),
       pseudonym: createPseudonymizer('secret'),
       holdoutDraw,
     };

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import { type BacktestReport, presentBacktest } from '#history/evidence/backtest/backtest-report.ts';
 import { type ReplayInput, readInputs } from '#history/evidence/backtest/input.ts';
-import { findParetoFront } from '#history/evidence/backtest/order-outcomes.ts';
+import { markParetoFront } from '#history/evidence/backtest/order-outcomes.ts';
 import { createVariations } from '#history/evidence/backtest/variations.ts';
 import type { OrderCounts } from '#history/evidence/presentation.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
@@ -344,7 +344,7 @@ describe('the front of trade-offs', () => {
     const figures = fc.array(fc.tuple(fc.nat(4), fc.nat(4), fc.nat(4)), { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(figures, (all) => {
-        const front = findParetoFront(all.map(tradeOff));
+        const front = markParetoFront(all.map(tradeOff));
         for (const [place, [stopped, refused, heldBack]] of all.entries()) {
           const betters = all.some(
             ([s, r, h]) =>

@@ -8,7 +8,7 @@ import type { OrderStage } from '#decision/payer/order.ts';
 import { Simulation } from '#decision/simulation.ts';
 import type { ReplayInput, VerdictInput } from '#history/evidence/backtest/input.ts';
 import { Replays } from '#history/evidence/backtest/replay.ts';
-import { SeenDevices } from '#history/evidence/source/shared-devices.ts';
+import { DeviceTracker } from '#history/evidence/source/shared-devices.ts';
 import { readRecordedOrderStage } from '#state/journal.ts';
 import { currentRules } from '../../../service/current-rules.ts';
 
@@ -131,17 +131,17 @@ function byClient<T extends { readonly clientIdKey: string }>(items: readonly T[
 const DECIDED = { wasBlocked: false, attributes: undefined };
 
 function withSightings(inputs: readonly ReplayInput[]): readonly ReplayInput[] {
-  const devices = new SeenDevices(RULES.sharing);
+  const devices = new DeviceTracker(RULES.sharing);
   const number = ({ clientIdKey }: ReplayInput) => BigInt(['ann', 'bob', 'cid'].indexOf(clientIdKey));
   return inputs.map((input) => {
     if (input.kind === 'score')
-      devices.score(number(input), input.request.fingerprint, input.request.ip, input.at);
+      devices.addScore(number(input), input.request.fingerprint, input.request.ip, input.at);
     if (input.kind === 'outcome') {
       const report = { ...input.report, orderRef: input.orderRef };
-      devices.outcome(input.platform, number(input), report, input.orderStage, input.at);
+      devices.addOutcome(input.platform, number(input), report, input.orderStage, input.at);
     }
     if (input.kind !== 'verdict') return input;
-    return { ...input, sightings: devices.verdict(input.platform, number(input), input.at, DECIDED) };
+    return { ...input, sightings: devices.addVerdict(input.platform, number(input), input.at, DECIDED) };
   });
 }
 

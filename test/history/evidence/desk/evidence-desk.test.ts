@@ -7,7 +7,7 @@ import { toKeyCaller } from '#checkout/access/caller.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { reportRuleWorth } from '#history/evidence/report/report.ts';
-import { presentReport } from '#history/evidence/report/rule-report.ts';
+import { presentWorthReport } from '#history/evidence/report/worth-report.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
@@ -78,31 +78,34 @@ describe('the evidence desk', () => {
     });
     const over = async (desk: EvidenceDesk, { platform, jobId }: EvidenceJob): Promise<EvidenceJob> => {
       for (;;) {
-        const job = await desk.jobStore.get(platform, jobId);
+        const job = await desk.jobStore.findVisible(platform, jobId);
         if (job === null || job.endedAt !== null) return job ?? expect.fail('the job is gone');
         await sleep(50);
       }
     };
 
     const decisionsOf = async (desk: EvidenceDesk, job: EvidenceJob) => {
-      const result = await desk.jobStore.result(job);
+      const result = await desk.jobStore.findResult(job);
       return Number(result !== null && 'decisions' in result ? result.decisions : expect.fail('no report'));
     };
     const refusal = (asked: Promise<EvidenceJob>) => asked.catch((error: unknown) => error);
 
     it('works out a report in a process of its own, with the same result as the report itself', async () => {
       const desk = open();
-      const asked = await desk.ask(shop, task(0));
+      const asked = await desk.findOrAddJob(shop, task(0));
       expect(asked.state).to.equal('waiting');
       const done = await over(desk, asked);
       expect([done.state, done.trouble]).to.deep.equal(['done', null]);
       const expected = await withEvidence(all(sources.archive), (evidence) =>
         reportRuleWorth(evidence, { rules: place.rules('p2.v10'), by: null }),
       );
-      expect(await desk.jobStore.result(asked)).to.deep.equal({ ...expected, ...presentReport(expected) });
-      expect((await open().ask(shop, task(0))).jobId).to.equal(asked.jobId);
+      expect(await desk.jobStore.findResult(asked)).to.deep.equal({
+        ...expected,
+        ...presentWorthReport(expected),
+      });
+      expect((await open().findOrAddJob(shop, task(0))).jobId).to.equal(asked.jobId);
       now += 600_000;
-      expect((await desk.ask(shop, task(0))).jobId).not.to.equal(asked.jobId);
+      expect((await desk.findOrAddJob(shop, task(0))).jobId).not.to.equal(asked.jobId);
     });
 
     it('works out what was decided before anything is shipped', async () => {
@@ -114,7 +117,7 @@ describe('the evidence desk', () => {
         KEY_LIFETIME_MS,
       );
       const desk = open(unshipped, join(temporaryDirectory(), 'archive'));
-      const asked = await over(desk, await desk.ask(toKeyCaller(record), task(0)));
+      const asked = await over(desk, await desk.findOrAddJob(toKeyCaller(record), task(0)));
       expect(await decisionsOf(desk, asked)).to.equal(1);
       await desk.close();
       await unshipped.close();
@@ -123,21 +126,21 @@ describe('the evidence desk', () => {
     it('works out anew what it worked out while its archive was away', async () => {
       const folder = join(temporaryDirectory(), 'archive');
       const desk = open(store(), folder);
-      const asked = await over(desk, await desk.ask(shop, task(1)));
+      const asked = await over(desk, await desk.findOrAddJob(shop, task(1)));
       expect(await decisionsOf(desk, asked)).to.equal(0);
-      expect((await desk.ask(shop, task(1))).jobId).to.equal(asked.jobId);
+      expect((await desk.findOrAddJob(shop, task(1))).jobId).to.equal(asked.jobId);
       rmSync(folder, { recursive: true });
       symlinkSync(archiveDir, folder);
-      const again = await over(desk, await desk.ask(shop, task(1)));
+      const again = await over(desk, await desk.findOrAddJob(shop, task(1)));
       expect(await decisionsOf(desk, again)).to.be.above(0);
-      expect((await desk.ask(shop, task(1))).jobId).to.equal(again.jobId);
+      expect((await desk.findOrAddJob(shop, task(1))).jobId).to.equal(again.jobId);
     });
 
     it('works nothing out from an archive of another store', async () => {
       const { registers } = store();
       const claimed = storeWith(store(), { registers: { ...registers, read: async () => 'another' } });
       const desk = open(claimed);
-      expect(await refusal(desk.ask(shop, task(2)))).to.have.property(
+      expect(await refusal(desk.findOrAddJob(shop, task(2)))).to.have.property(
         'message',
         "ARCHIVE_DIR of this node is not the archive that the store's decisions are in; set it to that one, or if that archive is lost, run state forget-archive.",
       );
@@ -160,16 +163,16 @@ describe('the evidence desk', () => {
         const stopping: typeof documents = {
           ...documents,
           set: async (collection, name, value, ...rest) => {
-            const job = isWritten(collection, value) ? await desk.jobStore.get(SHOP, name) : null;
-            if (job?.state === 'running') await open().remove(job);
+            const job = isWritten(collection, value) ? await desk.jobStore.findVisible(SHOP, name) : null;
+            if (job?.state === 'running') await open().stopOrDeleteJob(job);
             await documents.set(collection, name, value, ...rest);
           },
         };
         const desk = open(storeWith(store(), { documents: stopping }));
-        const { jobId } = await desk.ask(shop, task(from));
-        const stateNow = async () => (await desk.jobStore.get(SHOP, jobId))?.state;
+        const { jobId } = await desk.findOrAddJob(shop, task(from));
+        const stateNow = async () => (await desk.jobStore.findVisible(SHOP, jobId))?.state;
         await until('it is cancelled', async () => (await stateNow()) === 'cancelled', 120_000);
-        expect(await desk.jobStore.result({ platform: SHOP, jobId })).to.equal(null);
+        expect(await desk.jobStore.findResult({ platform: SHOP, jobId })).to.equal(null);
       });
 
     it('keeps 40 jobs of a platform, apart from those of others', async () => {
@@ -199,16 +202,17 @@ describe('the evidence desk', () => {
     };
     const fill = async (desk: EvidenceDesk, asker: EvidenceAsker, from: number, count: number) => {
       const jobs = [];
-      for (let place = 0; place < count; place++) jobs.push(await desk.ask(asker, task(from + place)));
+      for (let place = 0; place < count; place++)
+        jobs.push(await desk.findOrAddJob(asker, task(from + place)));
       return jobs;
     };
 
     it('lets some jobs of a platform wait for the running one, and each can be stopped from another node', async () => {
       const { desk, goOn } = stalled();
       const [first, ...waiting] = await fill(desk, shop, 100, 1 + PLATFORM_WAITING_MAX);
-      expect(await refusal(desk.ask(shop, task(99)))).to.be.instanceOf(EvidenceDeskBusy);
+      expect(await refusal(desk.findOrAddJob(shop, task(99)))).to.be.instanceOf(EvidenceDeskBusy);
       const other = open();
-      for (const job of waiting) await other.remove(job);
+      for (const job of waiting) await other.stopOrDeleteJob(job);
       const cancelled = await Promise.all(waiting.map((job) => over(desk, job)));
       expect(cancelled.map(({ state }) => state)).to.deep.equal(waiting.map(() => 'cancelled'));
       goOn();
@@ -231,17 +235,18 @@ describe('the evidence desk', () => {
       const owner = await issue(INSTALLATION_PLATFORM);
       const [held] = await fill(desk, shop, 2000, 1 + PLATFORM_WAITING_MAX);
       for (let place = 0; place < ALL_WAITING_MAX - PLATFORM_WAITING_MAX; place++)
-        await desk.ask(await issue(toPlatformName(`shop-${place}`)), task(2100 + place));
+        await desk.findOrAddJob(await issue(toPlatformName(`shop-${place}`)), task(2100 + place));
       const late = await issue(toPlatformName('late'));
-      expect(await refusal(desk.ask(late, task(2200)))).to.be.instanceOf(EvidenceDeskBusy);
-      const own = await desk.ask(owner, task(2300));
-      const seen = await open().jobStore.seenBy(INSTALLATION_PLATFORM);
+      expect(await refusal(desk.findOrAddJob(late, task(2200)))).to.be.instanceOf(EvidenceDeskBusy);
+      const own = await desk.findOrAddJob(owner, task(2300));
+      const seen = await open().jobStore.listVisible(INSTALLATION_PLATFORM);
       expect(seen).to.have.length(2 + ALL_WAITING_MAX);
       const { jobId } = held ?? expect.fail('no job');
-      expect(await open().jobStore.get(late.platform, jobId)).to.equal(null);
-      const found = (await open().jobStore.get(INSTALLATION_PLATFORM, jobId)) ?? expect.fail('not found');
+      expect(await open().jobStore.findVisible(late.platform, jobId)).to.equal(null);
+      const found =
+        (await open().jobStore.findVisible(INSTALLATION_PLATFORM, jobId)) ?? expect.fail('not found');
       expect([found.platform, found.askedBy, found.state]).to.deep.equal([SHOP, shop.actor.text, 'running']);
-      await open().remove(found);
+      await open().stopOrDeleteJob(found);
       goOn();
       expect((await over(desk, found)).state).to.equal('cancelled');
       const owned = await over(desk, own);
@@ -251,7 +256,7 @@ describe('the evidence desk', () => {
       const begunAt = owned.startedAt ?? 0;
       const before = others.filter(({ startedAt }) => startedAt !== null && startedAt < begunAt);
       expect([others.length, before]).to.deep.equal([3, []]);
-      const left = (await desk.jobStore.seenBy(INSTALLATION_PLATFORM)).map(({ platform }) => platform);
+      const left = (await desk.jobStore.listVisible(INSTALLATION_PLATFORM)).map(({ platform }) => platform);
       expect(left).to.deep.equal([INSTALLATION_PLATFORM]);
     });
 
@@ -272,28 +277,28 @@ describe('the evidence desk', () => {
       const add = desk.jobStore.add.bind(desk.jobStore);
       desk.jobStore.add = () => Promise.reject(new Error('NOREPLICAS'));
       for (let times = 0; times <= 1 + PLATFORM_WAITING_MAX; times++) {
-        const failed = await desk.ask(shop, task(400)).catch((error: unknown) => String(error));
+        const failed = await desk.findOrAddJob(shop, task(400)).catch((error: unknown) => String(error));
         expect(failed).to.equal('Error: NOREPLICAS');
       }
       desk.jobStore.add = add;
-      expect((await desk.ask(shop, task(400))).state).to.equal('waiting');
+      expect((await desk.findOrAddJob(shop, task(400))).state).to.equal('waiting');
     });
 
     it('says that a job must be asked for again when its node was stopped', async () => {
       const desk = open();
-      const job = await desk.ask(shop, task(200));
+      const job = await desk.findOrAddJob(shop, task(200));
       await desk.close();
       const trouble = 'the node that worked on it was stopped; ask the question again';
       expect(await over(desk, job)).to.include({ state: 'failed', trouble });
       await desk.jobStore.put({ ...job, jobId: 'silent', state: 'running' });
       now += 30_001;
-      expect((await desk.jobStore.get(SHOP, 'silent'))?.state).to.equal('failed');
+      expect((await desk.jobStore.findVisible(SHOP, 'silent'))?.state).to.equal('failed');
     });
 
     it('fails with an explanation when the rule set has changed', async () => {
       const desk = open();
       const other = { ...task(300), ruleSets: { 'p2.v10': 'ab'.repeat(32) } };
-      const ended = await over(desk, await desk.ask(shop, other));
+      const ended = await over(desk, await desk.findOrAddJob(shop, other));
       expect(ended.trouble).to.equal('the files of p2.v10 were changed meanwhile; ask again');
     });
 
@@ -307,7 +312,7 @@ describe('the evidence desk', () => {
           const ended = { state: 'done', askedAt: now } as const;
           await desk.jobStore.add({ ...job, ...ended, platform, jobId: kind, task: { ...task(400), kind } });
         }
-      await desk.forgetOrders(SHOP);
+      await desk.deleteJobsNamingOrders(SHOP);
       const kept = async (platform: PlatformName) =>
         (await desk.jobStore.list(platform))
           .map(({ jobId }) => jobId)

@@ -3,11 +3,11 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { formatTime } from '#decision/payer/instant.ts';
 import { measureDrift } from '#history/evidence/drift.ts';
-import { type Drift, toDriftPresentation } from '#history/evidence/drift-report.ts';
-import { computeScoreFigures, type ScoredClusters } from '#history/evidence/score-figures.ts';
+import { type DriftReport, presentDrift } from '#history/evidence/drift-report.ts';
+import { type ClusterScoreCounts, computeScoreFigures } from '#history/evidence/score-figures.ts';
 import { type EvidencePlace, withEvidence } from '#history/evidence/source/evidence.ts';
 import { computePopulationStability } from '#history/statistics/distributions.ts';
-import { estimateClusteredShares } from '#history/statistics/intervals.ts';
+import { estimateShareByCluster } from '#history/statistics/intervals.ts';
 import type { Store } from '#state/store.ts';
 import { History, JULY } from '../backtest/backtest-history.ts';
 import { all, type RecordedEvidence, recordedEvidence } from '../source/recorded-evidence.ts';
@@ -58,7 +58,7 @@ const liveWithOneWhoAsksMost = twoWeeks(19, (number, isLater) => ({
 
 describe('drift', () => {
   let sources: RecordedEvidence;
-  let found: Drift;
+  let found: DriftReport;
   const driftOf = (where: EvidencePlace) =>
     withEvidence(all(where), (evidence) => measureDrift(evidence, null));
   before(async () => {
@@ -95,11 +95,11 @@ describe('drift', () => {
     const [first] = found.facts;
     if (first === undefined) expect.fail('no fact');
     const byChance = { ...first, fact: 'by chance', index: first.byChance };
-    const { tables } = toDriftPresentation({ ...found, facts: [byChance, first] });
+    const { tables } = presentDrift({ ...found, facts: [byChance, first] });
     // A reader may sort them otherwise, so the title names no order.
     expect(tables.at(-1)?.title).to.equal('Facts that changed by more than chance explains');
     expect(tables.at(-1)?.rows.map(([fact]) => fact)).to.deep.equal(['amount']);
-    const none = toDriftPresentation({ ...found, facts: [byChance] });
+    const none = presentDrift({ ...found, facts: [byChance] });
     expect(none.notes.at(-1)).to.equal('No fact has changed by more than chance explains.');
     expect(none.tables.some(({ name }) => name === 'facts')).to.equal(false);
   });
@@ -162,9 +162,7 @@ describe('drift', () => {
       const later = await withEvidence({ ...all(sources.archive), from }, (evidence) =>
         measureDrift(evidence, split),
       );
-      const notes = toDriftPresentation(later).notes.filter((note) =>
-        note.includes('begins with an empty store'),
-      );
+      const notes = presentDrift(later).notes.filter((note) => note.includes('begins with an empty store'));
       return [later.beganAt, notes] as const;
     };
     const began = JULY + 1000;
@@ -193,7 +191,7 @@ function seeded(seed: number): () => number {
 }
 
 /** 150 clients with 3 orders each, whose scores all are too high by `error`. */
-function worldOf(seed: number, error: number): readonly ScoredClusters[] {
+function worldOf(seed: number, error: number): readonly ClusterScoreCounts[] {
   const random = seeded(seed);
   return Array.from({ length: 150 }, (_, cluster) => {
     const score = 0.15 + 0.8 * random();
@@ -217,15 +215,15 @@ describe('the figures of a score', () => {
   });
 
   it('have intervals by clients in the shares of the tenths, too', () => {
-    const groups = Array.from({ length: 40 }, (_, cluster): ScoredClusters => {
+    const groups = Array.from({ length: 40 }, (_, cluster): ClusterScoreCounts => {
       const paid = cluster % 2 === 0 ? 4 : 0;
       return { cluster, score: cluster < 20 ? 0.3 : 0.9, paid, unpaid: 4 - paid };
     });
     const { reliability } = computeScoreFigures(groups);
     const counts = groups.map(({ paid }) => ({ part: paid, whole: 4 }));
     expect(reliability.map(({ from, paidShare }) => [from, paidShare])).to.deep.equal([
-      [0.3, estimateClusteredShares(counts.slice(0, 20))],
-      [0.9, estimateClusteredShares(counts.slice(20))],
+      [0.3, estimateShareByCluster(counts.slice(0, 20))],
+      [0.9, estimateShareByCluster(counts.slice(20))],
     ]);
   });
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { DEFAULT_OBJECTIVE } from '#decision/objective.ts';
 import {
-  type Experiment,
+  type ExperimentReport,
   evaluateExperiment,
   presentExperiment,
 } from '#history/evidence/experiment/experiment-report.ts';
@@ -22,16 +22,16 @@ const NOTHING = evaluateExperiment(
 const sum = (simulated: readonly SimulatedClient[], of: (one: SimulatedClient) => number) =>
   simulated.reduce((total, one) => total + of(one), 0);
 
-const sumOf = (found: Experiment | undefined, of: (arm: Experiment['arms'][number]) => number) =>
+const sumOf = (found: ExperimentReport | undefined, of: (arm: ExperimentReport['arms'][number]) => number) =>
   found?.arms.reduce((total, arm) => total + of(arm), 0) ?? Number.NaN;
 
 describeOnStores('an experiment', (store) => {
   const CLIENTS = 60;
   let simulated: readonly SimulatedClient[];
-  let found: Experiment;
-  let halfway: Experiment;
-  let other: Experiment;
-  let asked: readonly Experiment[];
+  let found: ExperimentReport;
+  let halfway: ExperimentReport;
+  let other: ExperimentReport;
+  let asked: readonly ExperimentReport[];
 
   before(async () => {
     const world = new TrialWorld(store(), true);
@@ -122,7 +122,10 @@ describeOnStores('an experiment', (store) => {
   });
 
   it('counts a client once nothing of it changes any more, and gives what was known at an earlier time', () => {
-    const clients = (of: Experiment) => [sumOf(of, (arm) => arm.clients), sumOf(of, (arm) => arm.young)];
+    const clients = (of: ExperimentReport) => [
+      sumOf(of, (arm) => arm.clients),
+      sumOf(of, (arm) => arm.young),
+    ];
     expect([clients(halfway), clients(found)]).to.deep.equal([
       [CLIENTS / 2, CLIENTS / 2],
       [CLIENTS, 1],
@@ -140,7 +143,7 @@ describeOnStores('an experiment', (store) => {
   });
 
   it('knows for clients who came before an end what they did after it', () => {
-    const lost = (of: Experiment | undefined) => sumOf(of, (arm) => arm.lostAfterWait);
+    const lost = (of: ExperimentReport | undefined) => sumOf(of, (arm) => arm.lostAfterWait);
     const [byAll, asOfNow] = asked.map(lost);
     expect(asOfNow).to.equal(byAll);
     expect(byAll).to.be.within(1, lost(found) - 1);
@@ -199,8 +202,8 @@ describeOnStores('an experiment', (store) => {
 
 describe('an experiment on two ladders', () => {
   // Of one seed; `npm run bench -- --parts truth` takes twenty.
-  let found: Experiment | undefined;
-  let earlier: Experiment | undefined;
+  let found: ExperimentReport | undefined;
+  let earlier: ExperimentReport | undefined;
   before(async function () {
     this.timeout(300_000);
     [found, earlier] = await simulatedTrial(1);

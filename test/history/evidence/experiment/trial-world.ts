@@ -1,5 +1,5 @@
 import { Fleet } from '#checkout/rollout/fleet.ts';
-import { createFixedRules, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
+import { createFixedRuleSource, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import type { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import { isAttempt } from '#decision/conclude-verdict.ts';
@@ -72,7 +72,7 @@ export class TrialWorld {
     const store = this.#store;
     const parts = { fleet: new Fleet(store), rules: node.rules, store, decidedLately: async () => [] };
     await rollOut(parts, version('p2.v11'), goal, change);
-    for (const one of this.nodes) await one.look();
+    for (const one of this.nodes) await one.syncWithFleet();
   }
 
   /** Another node instead of the first. */
@@ -120,9 +120,9 @@ export class TrialWorld {
 
   /** The same lives under one version alone. */
   async liveUnder(name: string, seed: number, clients: number): Promise<readonly SimulatedClient[]> {
-    const rules = this.#first().rules.get(name);
+    const rules = this.#first().rules.findByVersion(name);
     if (rules === null) throw new Error(`there is no ${name}`);
-    const service = this.#service(createFixedRules(rules));
+    const service = this.#service(createFixedRuleSource(rules));
     const simulated: SimulatedClient[] = [];
     for (let client = 0; client < clients; client++) simulated.push(await this.#life(service, seed, client));
     return simulated;

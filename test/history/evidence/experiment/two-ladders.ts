@@ -1,6 +1,6 @@
 import { DEFAULT_OBJECTIVE, type Objective } from '#decision/objective.ts';
 import { runExperiment } from '#history/evidence/experiment/experiment.ts';
-import { type Experiment, presentExperiment } from '#history/evidence/experiment/experiment-report.ts';
+import { type ExperimentReport, presentExperiment } from '#history/evidence/experiment/experiment-report.ts';
 import { type EvidenceAsk, withEvidence } from '#history/evidence/source/evidence.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
@@ -16,8 +16,8 @@ type AskedAfter = Partial<EvidenceAsk> & { readonly otherwise?: Objective | null
 /** What the archive of a store tells of its newest trial, by all that is known, and as it is asked after that. */
 export async function experimentsOn(
   store: Store,
-  asksAfter: (found: Experiment) => readonly AskedAfter[] = () => [],
-): Promise<readonly Experiment[]> {
+  asksAfter: (found: ExperimentReport) => readonly AskedAfter[] = () => [],
+): Promise<readonly ExperimentReport[]> {
   const archived = await ArchivedStore.open(store);
   try {
     await archived.shipAll();
@@ -51,7 +51,7 @@ const METRICS = [
 ] as const;
 
 /** A trial of two ladders through service, store and archive: by all that is known, and as of a moment within its trend. */
-export function simulatedTrial(seed: number, clients = CLIENTS): Promise<readonly Experiment[]> {
+export function simulatedTrial(seed: number, clients = CLIENTS): Promise<readonly ExperimentReport[]> {
   return inAWorld(async (world, store) => {
     await world.begin(50);
     await world.live(seed, 0, clients);
@@ -83,7 +83,7 @@ export function askedTrial(seed: number, clients = CLIENTS) {
 /** The same payers under one ladder, and under another: the truth beside what a trial of both told. */
 export async function trueDifferences(
   seed: number,
-  found: Experiment | undefined,
+  found: ExperimentReport | undefined,
   clients = CLIENTS,
 ): Promise<readonly TrueDifference[]> {
   const under = (name: string) => inAWorld((world) => world.liveUnder(name, seed, clients));

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { reportRuleWorth } from '#history/evidence/report/report.ts';
-import type { Report } from '#history/evidence/report/rule-report.ts';
+import type { WorthReport } from '#history/evidence/report/worth-report.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { type Edit, edited, edits, swap } from '../../../rule-fixtures/sound-rules.ts';
 import { History, JULY } from '../backtest/backtest-history.ts';
@@ -46,7 +46,7 @@ describe('the report on a version beside another', () => {
     });
   });
 
-  function reportOf(rules: RuleSet, against: RuleSet): Promise<Report> {
+  function reportOf(rules: RuleSet, against: RuleSet): Promise<WorthReport> {
     return withEvidence(all(sources.archive), (evidence) =>
       reportRuleWorth(evidence, { rules, against, by: null }),
     );

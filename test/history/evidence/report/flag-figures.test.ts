@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { presentReport, type Report } from '#history/evidence/report/rule-report.ts';
+import { presentWorthReport, type WorthReport } from '#history/evidence/report/worth-report.ts';
 import type { Store } from '#state/store.ts';
 import { edited, swap, whole } from '../../../rule-fixtures/sound-rules.ts';
 import { seeded } from '../../../simulation/seeded-random.ts';
@@ -55,7 +55,7 @@ async function live(store: Store): Promise<Record<Size, Truth>> {
   return truth;
 }
 
-const flagOf = ({ flags }: Report, name: string) =>
+const flagOf = ({ flags }: WorthReport, name: string) =>
   flags.find(({ flag }) => flag === name) ?? expect.fail(`no flag ${name}`);
 
 describe('what came of flagged orders', () => {
@@ -131,7 +131,7 @@ describe('what came of flagged orders', () => {
   });
 
   it('is a table beside the rules, with those without a flag as its last row and what to read in it', async () => {
-    const { tables, notes } = presentReport(await reportOn(sources.archive, RULES));
+    const { tables, notes } = presentWorthReport(await reportOn(sources.archive, RULES));
     const { title, columns, rows } = tables.find(({ name }) => name === 'flags') ?? expect.fail('no table');
     expect(title).to.equal('flags.yaml');
     expect(columns.map(({ name }) => name)).to.deep.equal([
@@ -156,7 +156,7 @@ describe('what came of flagged orders', () => {
     });
     const found = await reportOn(none.archive, edited({}));
     expect([found.flags, found.unflagged]).to.deep.equal([[], null]);
-    expect(presentReport(found).tables.some(({ name }) => name === 'flags')).to.equal(false);
+    expect(presentWorthReport(found).tables.some(({ name }) => name === 'flags')).to.equal(false);
     const { flags, unflagged } = await reportOn(none.archive, RULES);
     expect([flags.map(({ flag }) => flag), unflagged]).to.deep.equal([['large', 'unseen'], null]);
   });

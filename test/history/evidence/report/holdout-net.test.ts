@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { DEFAULT_OBJECTIVE, type Objective } from '#decision/objective.ts';
 import { reportRuleWorth } from '#history/evidence/report/report.ts';
-import { presentReport, type Report } from '#history/evidence/report/rule-report.ts';
+import { presentWorthReport, type WorthReport } from '#history/evidence/report/worth-report.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { edited, swap } from '../../../rule-fixtures/sound-rules.ts';
 import { all, type RecordedEvidence, recordedEvidence } from '../source/recorded-evidence.ts';
@@ -24,13 +24,13 @@ describe('the net of a rule by its holdout', () => {
     });
   });
 
-  async function found(objective: Partial<Objective> = {}): Promise<Report> {
+  async function found(objective: Partial<Objective> = {}): Promise<WorthReport> {
     const told = { ...DEFAULT_OBJECTIVE, reversalDays: REVERSAL_DAYS, ...objective };
     return withEvidence(all(sources.archive), (evidence) =>
       reportRuleWorth(evidence, { rules: HELD_OUT_RULES, by: null, objective: told }),
     );
   }
-  const chainOf = ({ rules: all }: Report) =>
+  const chainOf = ({ rules: all }: WorthReport) =>
     all.find(({ name }) => name === 'blocked-by-unpaid-chain') ?? expect.fail('the rule is gone');
 
   it('counts a client once nothing of it changes any more, and the young stand apart', async () => {
@@ -69,7 +69,7 @@ describe('the net of a rule by its holdout', () => {
     const { unrated } = chainOf(await found());
     const dollars = { paid: truth.dollars, reversed: 0 };
     expect(unrated).to.deep.equal({ valueIn: 'EUR', amounts: { USD: dollars } });
-    expect(presentReport(await found()).notes).to.include(
+    expect(presentWorthReport(await found()).notes).to.include(
       `The net of blocked-by-unpaid-chain is in EUR and leaves out ${truth.dollars.toFixed(2)} USD paid and 0.00 USD reversed, because no rate was given. Give the value of one unit in EUR: --rate USD=NUMBER, to this report.`,
     );
     const rated = chainOf(await found({ rates: { USD: USD_RATE } }));
@@ -86,12 +86,12 @@ describe('the net of a rule by its holdout', () => {
 
   it('names the currency of each rule beside its figures, and none where nothing is known', async () => {
     const { columns, rows } =
-      presentReport(await found()).tables.find(({ name }) => name === 'net') ?? expect.fail('no table');
+      presentWorthReport(await found()).tables.find(({ name }) => name === 'net') ?? expect.fail('no table');
     const place = columns.findIndex(({ name }) => name === 'currency');
     expect(rows.map((row) => [row[1], row[place]])).to.deep.equal([['blocked-by-unpaid-chain', 'EUR']]);
     const young = await found({ reversalDays: 90 });
     const { title, rows: unknown } =
-      presentReport(young).tables.find(({ name }) => name === 'net') ?? expect.fail('no table');
+      presentWorthReport(young).tables.find(({ name }) => name === 'net') ?? expect.fail('no table');
     expect([title, unknown.map((row) => [row[place], row[place + 1]])]).to.deep.equal([
       'Net of a rule',
       [[null, 'not known yet']],

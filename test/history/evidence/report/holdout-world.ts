@@ -1,4 +1,4 @@
-import { HOLDOUT_PERIOD_MS, type HoldoutDraw } from '#decision/holdout.ts';
+import { type DrawHoldouts, HOLDOUT_PERIOD_MS } from '#decision/holdout.ts';
 import { addSums } from '#history/statistics/sums.ts';
 import type { Store } from '#state/store.ts';
 import { edited, swap } from '../../../rule-fixtures/sound-rules.ts';
@@ -18,7 +18,7 @@ export const HELD_OUT_RULES = edited({
   'groups.yaml': swap('    priority: 80\n', '    priority: 80\n    holdout: 50%\n'),
 });
 
-const HALF: HoldoutDraw = (client) => () => client.hash.charCodeAt(0) % 2 === 0;
+const HALF: DrawHoldouts = (client) => () => client.hash.charCodeAt(0) % 2 === 0;
 
 /** Whom the rule met, and what those did who were held out; amounts in their currencies. */
 export type HoldoutTruth = Readonly<

@@ -4,24 +4,24 @@ import { DEFAULT_OBJECTIVE } from '#decision/objective.ts';
 import { listComparisons } from '#decision/rules/condition.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
 import { listDecidingConditions } from '#decision/rules/rule-set.ts';
-import { toFactColumn } from '#history/archive/fact-columns.ts';
-import { type Experiment, evaluateExperiment } from '#history/evidence/experiment/experiment-report.ts';
+import { toColumnOfFactKey } from '#history/archive/fact-columns.ts';
+import { type ExperimentReport, evaluateExperiment } from '#history/evidence/experiment/experiment-report.ts';
 import type { OrderCounts } from '#history/evidence/presentation.ts';
-import { computeArmNet, findOnlyMissingRule } from '#history/evidence/report/arm-net.ts';
 import { createJudge, readFactCells } from '#history/evidence/report/fact-cells.ts';
 import {
   createJudgementsTable,
-  readOrdersInBatches,
+  createOrderTables,
   sumTallies,
 } from '#history/evidence/report/order-batches.ts';
+import { computeRuleEffectOfTrial, findOnlyMissingRule } from '#history/evidence/report/trial-rule-effect.ts';
 import {
-  type Report,
-  type RuleReport,
+  type RuleWorth,
   SLICE_NAMES,
   type SliceName,
-} from '#history/evidence/report/rule-report.ts';
+  type WorthReport,
+} from '#history/evidence/report/worth-report.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
-import { estimateClusteredShares } from '#history/statistics/intervals.ts';
+import { estimateShareByCluster } from '#history/statistics/intervals.ts';
 import { edited, swap, whole } from '../../../rule-fixtures/sound-rules.ts';
 import { currentRules } from '../../../service/current-rules.ts';
 import type { MovableClock } from '../../../service/movable-clock.ts';
@@ -40,7 +40,7 @@ import { countByHand, type HandCount } from './count-by-hand.ts';
 describe('the report on rules', () => {
   let sources: RecordedEvidence;
   let place: Workplace;
-  let found: Report;
+  let found: WorthReport;
   let byHand: ReadonlyMap<string, HandCount>;
   before(async () => {
     place = new Workplace();
@@ -50,7 +50,7 @@ describe('the report on rules', () => {
   });
   after(() => place.end());
 
-  const ruleOf = ({ rules }: Report, name: string): RuleReport => {
+  const ruleOf = ({ rules }: WorthReport, name: string): RuleWorth => {
     const rule = rules.find((one) => one.name === name && one.file !== 'groups.yaml');
     return rule ?? expect.fail(`there is no rule ${name}`);
   };
@@ -97,7 +97,7 @@ describe('the report on rules', () => {
       [found.unpaidShare, await byClient('true')],
       [paidBefore, await byClient('fact_paidCount >= 1')],
     ] as const) {
-      const expected = estimateClusteredShares(clients);
+      const expected = estimateShareByCluster(clients);
       expect(clients.some(({ whole }) => whole > 1)).to.equal(true);
       expect(share?.value).to.be.closeTo(expected?.value ?? 0, 1e-9);
       expect(share?.low).to.be.closeTo(expected?.low ?? 0, 1e-9);
@@ -253,7 +253,7 @@ describe('the interval of a rule about shared devices', () => {
       whole: others,
     }));
     expect(signal?.orders.paid).to.equal((RINGS * others * 2) / 3);
-    expect(signal?.unpaidShare).to.deep.equal(estimateClusteredShares(rings));
+    expect(signal?.unpaidShare).to.deep.equal(estimateShareByCluster(rings));
   });
 });
 
@@ -339,7 +339,7 @@ describe('the passes over orders', () => {
           byDevice: true,
           place: { sql: '1', join: '' },
         };
-        await readOrdersInBatches(
+        await createOrderTables(
           evidence,
           { ...parts, onProgress: (done) => counted.push(done) },
           decisionsMax,
@@ -393,7 +393,7 @@ describe('the cells of facts', () => {
       expect(cells.filter((cell) => 'lacking' in judge(cell))).to.deep.equal([]);
       const decisions = await duck.rows(`SELECT *, ${sql} AS cell FROM decisions`);
       for (const row of decisions)
-        expect(answersTo((label) => row[toFactColumn(label)])).to.equal(byCell.get(String(row['cell'])));
+        expect(answersTo((label) => row[toColumnOfFactKey(label)])).to.equal(byCell.get(String(row['cell'])));
     });
   });
 });
@@ -430,7 +430,7 @@ describe('the net of a rule by a trial', () => {
   const none = { young: 0, capped: 0, requisites: 0, waits: 0, lostAfterWait: 0, waitsEnded: 0 };
   const arm = { ...none, share: 0.5, matureShare: 1, money: {} };
   const orders = { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 };
-  const found: Experiment = {
+  const found: ExperimentReport = {
     ...nothing,
     version: 'p2.v10',
     objective: { ...DEFAULT_OBJECTIVE, currency: 'EUR' },
@@ -444,7 +444,7 @@ describe('the net of a rule by a trial', () => {
   const unknown = { amount: null, reversals: null, requisites: null };
 
   it('is what the other arm did more, for each client of the arm that has the rule', () => {
-    expect(computeArmNet(found, 'p2.v11', true)).to.deep.equal({
+    expect(computeRuleEffectOfTrial(found, 'p2.v11', true)).to.deep.equal({
       by: 'trial',
       currency: 'EUR',
       clients: 100,
@@ -452,7 +452,7 @@ describe('the net of a rule by a trial', () => {
       payments: { value: 200, low: -100, high: 400 },
       value: { value: -200, low: -400, high: 100 },
     });
-    expect(computeArmNet(found, 'p2.v11', false)).to.deep.equal({
+    expect(computeRuleEffectOfTrial(found, 'p2.v11', false)).to.deep.equal({
       by: 'trial',
       currency: 'EUR',
       clients: 10,
@@ -464,11 +464,11 @@ describe('the net of a rule by a trial', () => {
 
   it('is not known where arms cannot be compared, nor without a value; harm is no obstacle', () => {
     const vetoed = (veto: 'sharedDevices' | 'outcomesMissing' | 'money', version: string | null) =>
-      computeArmNet({ ...found, vetoes: [{ veto, version, why: '' }] }, 'p2.v11', true);
+      computeRuleEffectOfTrial({ ...found, vetoes: [{ veto, version, why: '' }] }, 'p2.v11', true);
     expect(vetoed('sharedDevices', null)).to.equal(null);
     expect(vetoed('outcomesMissing', 'p2.v11')).to.equal(null);
     expect(vetoed('outcomesMissing', 'p2.v12')).not.to.equal(null);
     expect(vetoed('money', 'p2.v11')).not.to.equal(null);
-    expect(computeArmNet({ ...found, differences: [] }, 'p2.v11', true)).to.equal(null);
+    expect(computeRuleEffectOfTrial({ ...found, differences: [] }, 'p2.v11', true)).to.equal(null);
   });
 });

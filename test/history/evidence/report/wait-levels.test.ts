@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { DuckRow } from '#history/archive/query-engine.ts';
 import { reportRuleWorth } from '#history/evidence/report/report.ts';
-import type { Report } from '#history/evidence/report/rule-report.ts';
 import { createWaitLevelsTable } from '#history/evidence/report/wait-levels.ts';
+import type { WorthReport } from '#history/evidence/report/worth-report.ts';
 import { type Evidence, withEvidence } from '#history/evidence/source/evidence.ts';
 import type { Store } from '#state/store.ts';
 import { currentRules } from '../../../service/current-rules.ts';
@@ -134,7 +134,7 @@ describe('the cost of a wait by level', () => {
   });
 });
 
-function figuresOf({ waitLevels }: Report): readonly string[] {
+function figuresOf({ waitLevels }: WorthReport): readonly string[] {
   return waitLevels
     .map(({ level, orders, unknown, early, cameBack, granted, paid, lost }) =>
       [`level ${level}`, orders, unknown, early, cameBack, granted, paid, lost].join(' '),

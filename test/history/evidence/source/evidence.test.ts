@@ -3,24 +3,24 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
-import { listNames } from '#history/archive/archive-log.ts';
+import { listFileNames } from '#history/archive/archive-log.ts';
 import type { DuckRow } from '#history/archive/query-engine.ts';
 import { TABLE_NAMES, type TableName } from '#history/archive/tables.ts';
 import { readInputs, type VerdictInput } from '#history/evidence/backtest/input.ts';
 import { listSpanNotes } from '#history/evidence/presentation.ts';
 import { findQuestion } from '#history/evidence/questions.ts';
 import {
+  createReadFilter,
   createSpanFilter,
   type EvidenceAsk,
   type EvidencePlace,
-  isReadFor,
   withEvidence,
 } from '#history/evidence/source/evidence.ts';
 import { listReversalNotes } from '#history/evidence/source/reversals.ts';
 import {
-  countSharedDevices,
+  collectSharingQuestions,
   createInputView,
-  listSharingQuestions,
+  createSharedDevicesTable,
 } from '#history/evidence/source/shared-devices.ts';
 import type { Store } from '#state/store.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
@@ -118,7 +118,7 @@ describe('evidence', () => {
     it(`says its span and who decided, from the ${kind}`, async () => {
       const { span, rules } = await withEvidence(all(sources[kind]), async (evidence) => ({
         span: evidence.span,
-        rules: await evidence.decidingRules(),
+        rules: await evidence.readDecidingRules(),
       }));
       const to = JULY + 2 * HOUR + 1000;
       expect(span).to.deep.equal({ from: JULY, to, decisions: 5, gaps: [], silences: [], torn: false });
@@ -183,7 +183,7 @@ describe('evidence', () => {
   it('fetches what came before the span for a trial, a holdout or a drift, and the day after it for waits', () => {
     const filter = { from: JULY + 48 * HOUR, to: JULY + 72 * HOUR, platform: PLATFORM };
     const reads = (kind: string, from: number) =>
-      isReadFor(
+      createReadFilter(
         findQuestion(kind)?.reads ?? 'span',
         filter,
       )({ ...SEGMENT, table: 'decisions', from, to: from });
@@ -251,10 +251,10 @@ describe('evidence', () => {
 
   it('leaves nothing behind in the archive', async () => {
     const { archive, ask } = await ownArchive();
-    const before = listNames(archive.staging());
-    const during = await withEvidence(ask, async () => listNames(archive.staging()));
+    const before = listFileNames(archive.getStagingFolder());
+    const during = await withEvidence(ask, async () => listFileNames(archive.getStagingFolder()));
     expect(during.length).to.equal(before.length + 1);
-    expect(listNames(archive.staging())).to.deep.equal(before);
+    expect(listFileNames(archive.getStagingFolder())).to.deep.equal(before);
   });
 
   it('passes on errors unchanged', async () => {
@@ -390,12 +390,12 @@ describe('the number of clients on a device', () => {
     withEvidence(all(sources.archive), async (evidence) => {
       await createInputView(evidence, [rules]);
       const { duck } = evidence;
-      const questions = listSharingQuestions([rules, rules]);
+      const questions = collectSharingQuestions([rules, rules]);
       await duck.run('DELETE FROM shared_devices');
       const rows = async () => (await duck.rows('SELECT * FROM shared_devices')).length;
-      await countSharedDevices(duck, questions);
+      await createSharedDevicesTable(duck, questions);
       expect(await rows()).to.equal(0);
-      await countSharedDevices(duck, {
+      await createSharedDevicesTable(duck, {
         ...questions,
         ip: { ...questions.ip, windowsMs: [5 * DAY_MS], marks: [] },
       });

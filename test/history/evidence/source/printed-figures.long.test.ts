@@ -6,11 +6,11 @@ import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import type { BacktestReport } from '#history/evidence/backtest/backtest-report.ts';
 import { createVariations } from '#history/evidence/backtest/variations.ts';
 import { measureDrift } from '#history/evidence/drift.ts';
-import type { Drift } from '#history/evidence/drift-report.ts';
+import type { DriftReport } from '#history/evidence/drift-report.ts';
 import { runExperiment } from '#history/evidence/experiment/experiment.ts';
-import type { Experiment } from '#history/evidence/experiment/experiment-report.ts';
+import type { ExperimentReport } from '#history/evidence/experiment/experiment-report.ts';
 import { reportRuleWorth } from '#history/evidence/report/report.ts';
-import { presentReport, type Report } from '#history/evidence/report/rule-report.ts';
+import { presentWorthReport, type WorthReport } from '#history/evidence/report/worth-report.ts';
 import { type EvidencePlace, withEvidence } from '#history/evidence/source/evidence.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import type { Store } from '#state/store.ts';
@@ -111,7 +111,7 @@ describe('figures of the past', () => {
     if (told?.kind !== 'report') throw new Error('a report comes first');
     expect(told.asOf).to.deep.include({ at: first.at, erasedPayers: 1 });
     expect(told.asOf?.erasedRows).to.be.at.least(rows);
-    expect(presentReport(told).notes.slice(1, 3)).to.deep.equal([
+    expect(presentWorthReport(told).notes.slice(1, 3)).to.deep.equal([
       `As known at ${formatTime(first.at)}.`,
       `Payers erased since: 1, with ${told.asOf?.erasedRows} rows of all times. They were counted then, but are not counted here.`,
     ]);
@@ -227,7 +227,7 @@ describe('a report of an order that was turned away', () => {
     });
 });
 
-type Figures = Report | BacktestReport | Drift | Experiment;
+type Figures = WorthReport | BacktestReport | DriftReport | ExperimentReport;
 
 /** The output of most commands; null: of all that is known. */
 function figuresOf(

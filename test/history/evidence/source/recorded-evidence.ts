@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { toExportedRecord } from '#history/archive/ship/journal-file.ts';
 import { reportRuleWorth } from '#history/evidence/report/report.ts';
-import type { Report, SliceName } from '#history/evidence/report/rule-report.ts';
+import type { SliceName, WorthReport } from '#history/evidence/report/worth-report.ts';
 import { type EvidenceAsk, type EvidencePlace, withEvidence } from '#history/evidence/source/evidence.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
@@ -66,6 +66,10 @@ export function all(place: EvidencePlace): EvidenceAsk {
   return { place, from: null, to: null, platform: null, threads: 1 };
 }
 
-export function reportOn(place: EvidencePlace, rules: RuleSet, by: SliceName | null = null): Promise<Report> {
+export function reportOn(
+  place: EvidencePlace,
+  rules: RuleSet,
+  by: SliceName | null = null,
+): Promise<WorthReport> {
   return withEvidence(all(place), (evidence) => reportRuleWorth(evidence, { rules, by }));
 }

@@ -5,7 +5,7 @@ import { QueryEngine } from '#history/archive/query-engine.ts';
 import {
   addVerifications,
   NOTHING_VERIFIED,
-  type Verification,
+  type VerificationTotals,
   verifySegment,
 } from '#workbench/verify/verify-segment.ts';
 import { TEST_KEYS } from '../../../decision/payer/client-keys.ts';
@@ -59,7 +59,7 @@ describe('verifying archived decisions', () => {
     await ask(shop, clientIdKey, 'afterwards');
   }
 
-  async function verify(by: RuleSet | null): Promise<Verification> {
+  async function verify(by: RuleSet | null): Promise<VerificationTotals> {
     const archive = new Archive(folder);
     const duck = await QueryEngine.open({
       threads: 1,
@@ -68,7 +68,7 @@ describe('verifying archived decisions', () => {
     });
     try {
       let sum = NOTHING_VERIFIED;
-      for (const segment of archive.segments(archive.read(), { table: 'decisions' }))
+      for (const segment of archive.listSegments(archive.read(), { table: 'decisions' }))
         sum = addVerifications(sum, await verifySegment(duck, archive, segment, 'true', () => by, TEST_KEYS));
       return sum;
     } finally {

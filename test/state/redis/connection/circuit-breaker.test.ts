@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { CircuitBreaker } from '#state/redis/connection/node-calls.ts';
+import { CircuitBreaker } from '#state/redis/connection/server-calls.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { usableMsSince, watchStandstills } from '../../../servers/standstill.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { computeCallLimitMs, computeTokenLimitMs, RoundTrips } from '#state/redis/connection/node-calls.ts';
+import { computeCallLimitMs, computeTokenLimitMs, RoundTrips } from '#state/redis/connection/server-calls.ts';
 import { describeWithServer } from '../../../servers/needed-programs.ts';
 import { startStandalone } from '../../../servers/redis.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';

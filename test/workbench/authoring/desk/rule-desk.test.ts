@@ -8,8 +8,12 @@ import { ListCopy } from '#checkout/lists/list-node.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
-import { CASE_PSEUDONYM } from '#workbench/authoring/case-pseudonym.ts';
-import { findKnownLists, type KnownLists, listSharedListRemarks } from '#workbench/authoring/desk/examine.ts';
+import { deriveCasePseudonym } from '#workbench/authoring/case-pseudonym.ts';
+import {
+  type KnownLists,
+  listSharedListRemarks,
+  selectKnownLists,
+} from '#workbench/authoring/desk/examine.ts';
 import { RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
 import { addVersion, rulesDirectory, versionOf } from '../../../checkout/rollout/rule-folders.ts';
 import { declaring } from '../../../rule-fixtures/declared-attributes.ts';
@@ -196,7 +200,7 @@ describe('notes on shared lists', () => {
   });
 
   it('take an entry to have ended from its end on', () => {
-    const copy = new ListCopy(CASE_PSEUDONYM);
+    const copy = new ListCopy(deriveCasePseudonym);
     const entry: ListEntry = {
       owner: toPlatformName('shop'),
       list: 'blocked-devices',
@@ -209,9 +213,9 @@ describe('notes on shared lists', () => {
       addedAt: T0,
       expiresAt: T0 + 2,
     };
-    copy.take({ id: hashEntryId(entry), version: 1, text: encodeEntry(entry) });
+    copy.applyRecord({ id: hashEntryId(entry), version: 1, text: encodeEntry(entry) });
     const isInForce = (now: number) =>
-      findKnownLists(copy, now, INSTALLATION_PLATFORM).lists.map((list) => list.isInForce);
+      selectKnownLists(copy, now, INSTALLATION_PLATFORM).lists.map((list) => list.isInForce);
     expect([T0 + 1, T0 + 2].map(isInForce)).to.deep.equal([[true], [false]]);
   });
 

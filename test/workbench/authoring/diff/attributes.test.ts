@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { findDiffExamples } from '#workbench/authoring/diff/examples.ts';
-import { diffRuleSets } from '#workbench/authoring/diff/rule-diff.ts';
+import { listRuleDifferences } from '#workbench/authoring/diff/rule-diff.ts';
 import { asking, declaring } from '../../../rule-fixtures/declared-attributes.ts';
 import { edited } from '../../../rule-fixtures/sound-rules.ts';
 
@@ -12,7 +12,7 @@ const OTHER_COUNTRY =
 
 describe('two versions that declare attributes', () => {
   const differences = (before: string, after: string) =>
-    diffRuleSets(
+    listRuleDifferences(
       edited({ 'ruleset.yaml': declaring(before) }),
       edited({ 'ruleset.yaml': declaring(after) }),
     ).map(({ part, text }) => `${part}: ${text}`);
@@ -65,7 +65,7 @@ describe('two versions that declare attributes', () => {
       ['400000', 'GET_NEW', 'BLOCK'],
     ]);
     expect(
-      diffRuleSets(bins('411111'), bins('400000'))
+      listRuleDifferences(bins('411111'), bins('400000'))
         .map(({ text }) => text)
         .join(),
     ).to.match(/= "?411111"? -> .*= "?400000"?/);

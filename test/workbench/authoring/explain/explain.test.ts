@@ -2,12 +2,12 @@ import { expect } from 'chai';
 import type { Decision } from '#decision/decision.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { createAttributeHmacs } from '#decision/pseudonym.ts';
-import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
+import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { ListMembership } from '#decision/shared-lists.ts';
+import { InMemorySharedLists } from '#decision/shared-lists.ts';
 import { Simulation } from '#decision/simulation.ts';
-import { CASE_PSEUDONYM } from '#workbench/authoring/case-pseudonym.ts';
-import { explainFromRecord, explainWithoutRules } from '#workbench/authoring/explain/explain.ts';
+import { deriveCasePseudonym } from '#workbench/authoring/case-pseudonym.ts';
+import { explainByRules, explainWithoutRules } from '#workbench/authoring/explain/explain.ts';
 import { formatExplanation } from '#workbench/authoring/explain/explanation-text.ts';
 import { answerWhatIf } from '#workbench/authoring/explain/what-if.ts';
 import { BIN_RULES } from '../../../rule-fixtures/pseudonym-constants.ts';
@@ -67,16 +67,13 @@ describe('the explanation of a decision', () => {
       'bot-blocked',
     );
     for (const decision of decisions) {
-      const { reproduced, differences } = await explainFromRecord(
-        rules,
-        JSON.parse(JSON.stringify(decision)),
-      );
+      const { reproduced, differences } = await explainByRules(rules, JSON.parse(JSON.stringify(decision)));
       expect({ reproduced, differences }).to.deep.equal({ reproduced: true, differences: [] });
     }
   });
 
   it('has group, bot flag and verdict, each with its rule', async () => {
-    const { groups, signals, verdicts } = (await explainFromRecord(rules, TOO_EARLY)).rules ?? {};
+    const { groups, signals, verdicts } = (await explainByRules(rules, TOO_EARLY)).rules ?? {};
     expect(groups).to.include({ group: 'NEW', rule: 'otherwise' });
     expect(signals).to.include({ isBot: false, weight: 0, threshold: 4 });
     expect(verdicts).to.include({ verdict: 'WAIT', rule: 'asked-too-early' });
@@ -84,10 +81,7 @@ describe('the explanation of a decision', () => {
 
   describe('names the level of a wait, and where it is written', () => {
     const lastWhy = async (decisions: readonly Decision[], set = rules) =>
-      (await explainFromRecord(set, last(decisions))).rules?.verdicts.why.replace(
-        /^.*? Its wait/,
-        'Its wait',
-      );
+      (await explainByRules(set, last(decisions))).rules?.verdicts.why.replace(/^.*? Its wait/, 'Its wait');
 
     it('on the ladder of a platform', async () => {
       expect(await lastWhy(decide([0, 1], { platform: 'sandbox' }))).to.equal(
@@ -130,7 +124,7 @@ describe('the explanation of a decision', () => {
       signals: ['honeypot'],
       ladderAfter: TOO_EARLY.ladderBefore,
     };
-    const { reproduced, differences, verification } = await explainFromRecord(rules, forged);
+    const { reproduced, differences, verification } = await explainByRules(rules, forged);
     expect(reproduced).to.equal(false);
     expect(differences).to.deep.equal([
       { member: 'verdict', recorded: 'BLOCK', rerun: 'WAIT' },
@@ -156,21 +150,21 @@ describe('the explanation of a decision', () => {
     ['paymentScore', '0.9000', '0.5000'],
   ] as const) {
     it(`notices a changed ${member}`, async () => {
-      const { differences } = await explainFromRecord(rules, { ...TOO_EARLY, [member]: forged });
+      const { differences } = await explainByRules(rules, { ...TOO_EARLY, [member]: forged });
       expect(differences).to.deep.equal([{ member, recorded: forged, rerun }]);
     });
   }
 
   it('notices a changed conclusion among the facts', async () => {
     const facts = { ...TOO_EARLY.facts, botWeight: 9 };
-    const { differences } = await explainFromRecord(rules, { ...TOO_EARLY, facts });
+    const { differences } = await explainByRules(rules, { ...TOO_EARLY, facts });
     expect(differences).to.deep.equal([{ member: 'facts.botWeight', recorded: 9, rerun: 0 }]);
   });
 
   it('calls a record damaged when facts are missing or of another type', async () => {
     const { paidCount: _, ...facts } = TOO_EARLY.facts;
     const damaged = { ...TOO_EARLY, facts: { ...facts, jsOk: 'yes' } };
-    const { reproduced, rules: account, differences, verification } = await explainFromRecord(rules, damaged);
+    const { reproduced, rules: account, differences, verification } = await explainByRules(rules, damaged);
     expect({ reproduced, account, verification }).to.deep.equal({
       reproduced: false,
       account: null,
@@ -184,13 +178,13 @@ describe('the explanation of a decision', () => {
 
   it('reproduces a decision from before a fact existed that its rules do not use', async () => {
     const { secondsSinceLastVerdict: _, ...facts } = TOO_EARLY.facts;
-    const { reproduced, differences } = await explainFromRecord(rules, { ...TOO_EARLY, facts });
+    const { reproduced, differences } = await explainByRules(rules, { ...TOO_EARLY, facts });
     expect({ reproduced, differences }).to.deep.equal({ reproduced: true, differences: [] });
   });
 
   it('uses only the rule set that decided', async () => {
     const other: RuleSet = { ...edited({ 'ladder.yaml': swap('30s, 5m', '31s, 5m') }), digest: 'another' };
-    const { rules: account, reproduced, verification } = await explainFromRecord(other, TOO_EARLY);
+    const { rules: account, reproduced, verification } = await explainByRules(other, TOO_EARLY);
     expect({ account, reproduced }).to.deep.equal({ account: null, reproduced: false });
     expect(verification).to.equal(
       'The rule set that decided, p2.v10 with digest d1d1d1d1d1d1, is not here: here is p2.v10 with digest another. Bring its folder back from version control to see its rules.',
@@ -198,7 +192,7 @@ describe('the explanation of a decision', () => {
   });
 
   it('survives JSON', async () => {
-    const explanation = await explainFromRecord(rules, TOO_EARLY);
+    const explanation = await explainByRules(rules, TOO_EARLY);
     expect(JSON.parse(JSON.stringify(explanation))).to.deep.equal(explanation);
   });
 });
@@ -207,24 +201,22 @@ describe('the text of an explanation', () => {
   const linesOf = (text: string) => text.split('\n').filter((line) => line !== '');
   const ladderWords = async () => {
     const found = await Promise.all(
-      decide([0, 10, 39, 339, 340]).map((decision) => explainFromRecord(rules, decision)),
+      decide([0, 10, 39, 339, 340]).map((decision) => explainByRules(rules, decision)),
     );
     return found.flatMap(({ ladder: { before, after } }) => [before.words, `-> ${after.words}`]);
   };
   itTells(new URL('explanations.txt', import.meta.url), {
     'of a request before its time': async () =>
-      linesOf(formatExplanation(await explainFromRecord(rules, TOO_EARLY))),
+      linesOf(formatExplanation(await explainByRules(rules, TOO_EARLY))),
     'of another answer on record': async () =>
       linesOf(
-        formatExplanation(
-          await explainFromRecord(rules, { ...TOO_EARLY, waitSeconds: 30, rule: 'otherwise' }),
-        ),
+        formatExplanation(await explainByRules(rules, { ...TOO_EARLY, waitSeconds: 30, rule: 'otherwise' })),
       ).slice(-4),
     'without its rule set': () =>
       linesOf(formatExplanation(explainWithoutRules(TOO_EARLY, 'rules holds p2.v11'))),
     'of texts with control characters': async () => {
       const request = { ...REQUEST, sellPointKey: '\u001b[2J\u009b31m', orderRef: 'a\nb\u202e' };
-      return linesOf(formatExplanation(await explainFromRecord(rules, last(decide([0], { request }))))).slice(
+      return linesOf(formatExplanation(await explainByRules(rules, last(decide([0], { request }))))).slice(
         1,
         2,
       );
@@ -232,14 +224,14 @@ describe('the text of an explanation', () => {
     'of the ladder before and after, in words': ladderWords,
     'of signals, whose weights together reach the threshold': async () => {
       const hammering = last(decide(Array.from({ length: 61 }, (_, second) => second)));
-      return [(await explainFromRecord(rules, hammering)).rules?.signals.why ?? ''];
+      return [(await explainByRules(rules, hammering)).rules?.signals.why ?? ''];
     },
     'of a payer whom the rule set exempts from all signals': async () => {
       const trust = { group: 'TRUSTED', reason: 'r', by: 'b', at: BEGIN, expiresAt: null } as const;
       const prepare = (simulation: Simulation) => simulation.override('payer-1', trust, BEGIN);
       const seconds = Array.from({ length: 61 }, (_, second) => second);
       const lines = linesOf(
-        formatExplanation(await explainFromRecord(rules, last(decide(seconds, { prepare })))),
+        formatExplanation(await explainByRules(rules, last(decide(seconds, { prepare })))),
       );
       const from = lines.findIndex((line) => line.startsWith('Bot:'));
       return [
@@ -255,7 +247,7 @@ describe('the text of an explanation', () => {
     const asked = ['blocked', 'watched', 'known'].map(onList).join(', ');
     const rule = `  - { name: on-a-list, priority: 99, conditions: { any: [${asked}] }, event: { type: verdict, params: { verdict: BLOCK, reason: "Listed." } } }`;
     const set = edited({ 'verdicts.yaml': swap('\notherwise:', `\n${rule}\notherwise:`) });
-    const lists = new ListMembership(CASE_PSEUDONYM);
+    const lists = new InMemorySharedLists(deriveCasePseudonym);
     const entry = {
       owner: toPlatformName('demo'),
       kind: 'client',
@@ -265,7 +257,7 @@ describe('the text of an explanation', () => {
     for (const list of ['blocked', 'watched'])
       lists.add({ ...entry, list, value: 'payer-1', keys: ['payer-1'] });
     const simulation = new Simulation(set, toPlatformName('demo'), lists);
-    const explanation = await explainFromRecord(set, simulation.verdict('payer-1', REQUEST, BEGIN));
+    const explanation = await explainByRules(set, simulation.verdict('payer-1', REQUEST, BEGIN));
     expect(explanation.sharedLists).to.deep.equal(['blocked', 'watched']);
     expect(explainWithoutRules(explanation.decision, 'gone').sharedLists).to.deep.equal([
       'blocked',
@@ -274,7 +266,7 @@ describe('the text of an explanation', () => {
     expect(formatExplanation(explanation)).to.include(
       '\n  The request was on the shared lists blocked and watched.\n',
     );
-    expect((await explainFromRecord(rules, TOO_EARLY)).sharedLists).to.deep.equal([]);
+    expect((await explainByRules(rules, TOO_EARLY)).sharedLists).to.deep.equal([]);
   });
 
   describe('says what support may tell the payer', () => {
@@ -287,9 +279,9 @@ describe('the text of an explanation', () => {
     it('in the words of the rule, as the version that decided has them, with the wait', async () => {
       const set = saying('Please try again in {waitSeconds}.');
       const decision = last(decide([0, 10, 39], { set }));
-      expect((await explainFromRecord(set, decision)).payerText).to.equal('Please try again in 5 minutes.');
+      expect((await explainByRules(set, decision)).payerText).to.equal('Please try again in 5 minutes.');
       const longer = { ...decision, waitSeconds: 90_061 };
-      expect((await explainFromRecord(set, longer)).payerText).to.equal(
+      expect((await explainByRules(set, longer)).payerText).to.equal(
         'Please try again in 1 day 1 hour 1 minute 1 second.',
       );
     });
@@ -297,9 +289,9 @@ describe('the text of an explanation', () => {
     it('by verdict and wait where the rule says nothing, or is not at hand', async () => {
       const byDefault =
         'Your payment of 25.00 EUR cannot be started yet. Please try again after 2026-01-01 00:05:39 UTC.';
-      expect((await explainFromRecord(rules, TOO_EARLY)).payerText).to.equal(byDefault);
+      expect((await explainByRules(rules, TOO_EARLY)).payerText).to.equal(byDefault);
       const another: RuleSet = { ...saying('Please wait.'), digest: 'e'.repeat(64) };
-      expect((await explainFromRecord(another, TOO_EARLY)).payerText).to.equal(byDefault);
+      expect((await explainByRules(another, TOO_EARLY)).payerText).to.equal(byDefault);
       expect(explainWithoutRules(TOO_EARLY, 'there is none').payerText).to.equal(byDefault);
     });
 
@@ -314,7 +306,7 @@ describe('the text of an explanation', () => {
   });
 
   it('gives the painter every tone', async () => {
-    const explanation = await explainFromRecord(rules, TOO_EARLY);
+    const explanation = await explainByRules(rules, TOO_EARLY);
     const text = formatExplanation(explanation, (tone, words) => `<${tone}>${words}</${tone}>`);
     expect(text).to.contain('<pass>Reproduced: yes</pass>');
     expect(text).to.contain('<pass>  ✓ asked-too-early       matched: WAIT</pass>');
@@ -337,7 +329,7 @@ describe('the past answer of another version', () => {
     const hmacs = createAttributeHmacs(['present', 'before']);
     const [present = '', before = ''] = hmacs.derivePseudonyms('510000');
     const [foreign = ''] = createAttributeHmacs(['foreign']).derivePseudonyms('510000');
-    const version = rehashConstants(BIN_RULES, hmacs);
+    const version = rehashRuleSet(BIN_RULES, hmacs);
     const then = (value: string | null) => {
       const { waitRemainingSeconds: _, ...others } = TOO_EARLY.facts;
       const facts = { ...others, waitRemainingSeconds: 0, 'attribute(cardBin)': value };

@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { removeForeignParts } from '#decision/rules/text/own-part.ts';
+import { excludeForeignParts } from '#decision/rules/text/own-part.ts';
 import { Workplace } from '../../../history/evidence/backtest/backtest-history.ts';
 import { scoring } from '../scoring.ts';
 import { itPrints } from '../transcript.ts';
@@ -65,7 +65,7 @@ describe('rules release, diff and new', () => {
 
   it('refuse files that are the part which one platform may read, with the line that says so', async () => {
     const files = new Map([['ruleset.yaml', place.text('p2.v20', 'ruleset.yaml')]]);
-    const own = removeForeignParts(files, 'shop').get('ruleset.yaml') ?? '';
+    const own = excludeForeignParts(files, 'shop').get('ruleset.yaml') ?? '';
     writeFileSync(place.path('rules', 'p2.v20', 'ruleset.yaml'), `# Ours.\n${own}`);
     const told =
       'rules/p2.v20/ruleset.yaml:2:1  this file may lack parts of other platforms, because it was copied from what one platform may read; propose the draft in the console, and its release puts them back, or put them back here and remove this line';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { WithMomentsAsText } from '#base/shapes.ts';
 import type { NodeView } from '#checkout/rollout/fleet.ts';
 import type { RolloutEntry } from '#checkout/rollout/rollout.ts';
-import { formatStatus } from '#workbench/commands/rules/rollout-text.ts';
+import { formatRolloutStatus } from '#workbench/commands/rules/rollout-text.ts';
 import { currentRules } from '../../../service/current-rules.ts';
 
 const { version, digest } = currentRules();
@@ -33,7 +33,7 @@ const statusAfter = (
   history: readonly WithMomentsAsText<RolloutEntry>[],
   nodes: readonly WithMomentsAsText<NodeView>[] = [],
 ) =>
-  formatStatus(
+  formatRolloutStatus(
     {
       rollout: { revision: 1, active: ACTIVE, candidates: [], ended: [], history },
       unreadable: false,

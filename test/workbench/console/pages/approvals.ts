@@ -52,7 +52,7 @@ describeWithServer('chromium', 'the console with APPROVALS=required', () => {
   }
 
   const decides = async () => {
-    await eyes.node.look();
+    await eyes.node.syncWithFleet();
     return eyes.node.rollout.active.version;
   };
 

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Page, Route } from 'playwright-core';
-import { signIn, WIDE } from '../../../../scripts/screenshots/browser.ts';
+import { signIn, WIDE_DISPLAY } from '../../../../scripts/screenshots/browser.ts';
 import { until } from '../../../servers/until.ts';
 import { countCurrentCases } from '../../../service/current-rules.ts';
 import { Tenant } from '../../../service/tenant.ts';
@@ -21,7 +21,7 @@ describeConsole("the console's page Draft", (tab) => {
     await tab.button('Begin').click();
   };
   /** Begins a draft in the shared tab, or in one of its own with this key. */
-  const begin = async (version: string, { from = 'p2.v10', look = WIDE, ownKey = '' } = {}) => {
+  const begin = async (version: string, { from = 'p2.v10', look = WIDE_DISPLAY, ownKey = '' } = {}) => {
     const hash = `#/rules?from=${from}`;
     await (ownKey === '' ? tab.open(hash, look) : tab.openOwn(ownKey, hash));
     await named(version);
@@ -457,7 +457,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('saves and checks what was typed when the session had ended, once somebody signed in again', async () => {
-    const key = await tab.seeded.keyFor('rules');
+    const key = await tab.seeded.issueShopKey('rules');
     const page = await begin('p2.v47', { ownKey: key });
     await isSound();
     const end = async (route: Route) => {
@@ -469,7 +469,7 @@ describeConsole("the console's page Draft", (tab) => {
     const refused = page.locator('[aria-label=Problems]').getByText('The session has ended');
     await refused.waitFor();
     const dialog = page.getByRole('dialog', { name: 'Sign in again' });
-    await dialog.getByLabel('Access key').fill(await tab.seeded.keyFor('rules'));
+    await dialog.getByLabel('Access key').fill(await tab.seeded.issueShopKey('rules'));
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await saved(page).waitFor();
     await refused.waitFor({ state: 'detached' });

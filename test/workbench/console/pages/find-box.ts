@@ -132,7 +132,7 @@ describeConsole("the box of the console's place Find", (tab) => {
   });
 
   it('names what the session may not read', async () => {
-    await tab.openOwn(await tab.seeded.keyFor('lists:read'), '#/find');
+    await tab.openOwn(await tab.seeded.issueShopKey('lists:read'), '#/find');
     await box().fill('order-ivan-3');
     await status()
       .getByText(

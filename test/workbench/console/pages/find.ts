@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { FoundDecisions } from '#history/archive/read/found-decisions.ts';
-import { WIDE } from '../../../../scripts/screenshots/browser.ts';
+import { WIDE_DISPLAY } from '../../../../scripts/screenshots/browser.ts';
 import { until } from '../../../servers/until.ts';
 import { describeConsole } from '../console-tab.ts';
 
@@ -115,7 +115,7 @@ describeConsole("the decisions in the console's place Find", (tab) => {
   });
 
   it('stand at 1440 px with no column cut, also with long names', async () => {
-    await tab.openOwn(tab.seeded.key, '#/nowhere', { ...WIDE, width: 1440 });
+    await tab.openOwn(tab.seeded.key, '#/nowhere', { ...WIDE_DISPLAY, width: 1440 });
     const name = '8f0a61c6-3a55-4c0e-9a43-ab93d1b2f1c7';
     await answering(({ decisions }) => ({
       decisions: decisions.map((one) => ({
@@ -138,7 +138,7 @@ describeConsole("the decisions in the console's place Find", (tab) => {
     await tab.shop.override(name, 'TRUSTED', { reason: name, by: 'ann' });
     await tab.shop.bind(name, { requisiteRef: name, acceptorKeys: [name] });
     for (const width of [1440, 390]) {
-      await tab.open('#/nowhere', { ...WIDE, width });
+      await tab.open('#/nowhere', { ...WIDE_DISPLAY, width });
       for (const [hash, shows] of [
         [`#/find?orderRef=${name}`, 'Rule by rule'],
         [`#/find/payer/${name}`, 'History'],
@@ -164,7 +164,7 @@ describeConsole("the decisions in the console's place Find", (tab) => {
   });
 
   it('are found at the same time by a link in every time zone', async () => {
-    await tab.openOwn(tab.seeded.key, '#/nowhere', { ...WIDE, timezoneId: 'Asia/Tokyo' });
+    await tab.openOwn(tab.seeded.key, '#/nowhere', { ...WIDE_DISPLAY, timezoneId: 'Asia/Tokyo' });
     const { page } = tab;
     const asked = page.waitForRequest('**/v1/platform/decisions?**');
     await tab.visit('#/find?from=2026-01-01T14:03Z');

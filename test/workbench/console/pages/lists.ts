@@ -27,7 +27,7 @@ describeConsole("the console's page Lists", (tab) => {
   });
 
   it('shows what is on a list, and no way to change it, to who may only read', async () => {
-    await tab.openOwn(await tab.seeded.keyFor('lists:read'), '#/settings/lists/blocked-devices');
+    await tab.openOwn(await tab.seeded.issueShopKey('lists:read'), '#/settings/lists/blocked-devices');
     const { page } = tab;
     await page.getByText('The list blocked-devices is empty').waitFor();
     expect(await page.getByRole('heading', { name: 'Add to blocked-devices' }).count()).to.equal(0);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { WIDE } from '../../../../scripts/screenshots/browser.ts';
+import { WIDE_DISPLAY } from '../../../../scripts/screenshots/browser.ts';
 import { describeConsole, NARROW } from '../console-tab.ts';
 
 describeConsole("the console's palette", (tab) => {
@@ -60,7 +60,7 @@ describeConsole("the console's palette", (tab) => {
   });
 
   it('offers what the session may do, and nothing else', async () => {
-    await tab.openOwn(await tab.seeded.keyFor('figures', 'lists'), '#/today');
+    await tab.openOwn(await tab.seeded.issueShopKey('figures', 'lists'), '#/today');
     await tab.page.keyboard.press('Control+k');
     await field().waitFor();
     expect(await names()).to.deep.equal([
@@ -93,7 +93,11 @@ describeConsole("the console's palette", (tab) => {
   });
 
   it('is shown whole at every size, light and dark; axe finds nothing in it', async () => {
-    for (const look of [NARROW, WIDE, { ...NARROW, colorScheme: 'light', forcedColors: 'active' }] as const) {
+    for (const look of [
+      NARROW,
+      WIDE_DISPLAY,
+      { ...NARROW, colorScheme: 'light', forcedColors: 'active' },
+    ] as const) {
       await tab.open('#/today', look);
       await tab.page.keyboard.press('Control+k');
       await field().fill('ivan');

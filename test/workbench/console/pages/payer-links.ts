@@ -58,7 +58,7 @@ describeConsole("the links on a payer's page in the console", (tab) => {
   });
 
   it('offers no list to a key that may not change lists', async () => {
-    await tab.openOwn(await tab.seeded.keyFor('clients'), '#/find/payer/ring-2-0');
+    await tab.openOwn(await tab.seeded.issueShopKey('clients'), '#/find/payer/ring-2-0');
     await show();
     await table().getByRole('link', { name: 'ring-2-4' }).waitFor();
     expect(await tab.page.getByText('on a list …').count()).to.equal(0);

@@ -301,7 +301,7 @@ describeConsole("a payer's page in the console", (tab) => {
     });
 
     it('has no links to decisions for a key that may not see them', async () => {
-      await tab.openOwn(await tab.seeded.keyFor('clients'), '#/find/payer/impatient-ivan');
+      await tab.openOwn(await tab.seeded.issueShopKey('clients'), '#/find/payer/impatient-ivan');
       await tab.page.getByText('20 entries, newest first').waitFor();
       expect(await tab.page.locator('.moments a').count()).to.equal(0);
       expect(tab.complaints).to.deep.equal([]);

@@ -1,14 +1,14 @@
 /// <reference lib="dom" />
 import { expect } from 'chai';
 import type { Browser } from 'playwright-core';
-import { parseRoles } from '#workbench/access/roles.ts';
+import { parseRoleGrantItems } from '#workbench/access/roles.ts';
 import { launchBrowser, openConsole } from '../../../../scripts/screenshots/browser.ts';
 import { freePort } from '../../../servers/free-port.ts';
 import { type RunningProvider, startIdentityProvider } from '../../../servers/identity-provider.ts';
 import { describeWithServer } from '../../../servers/needed-programs.ts';
 import { type RunningService, startService } from '../../../service/running-service.ts';
 
-const PARSED = parseRoles('groups:fraud-team=support@shop,groups:fraud-team=viewer@bank');
+const PARSED = parseRoleGrantItems('groups:fraud-team=support@shop,groups:fraud-team=viewer@bank');
 const ROLES = typeof PARSED === 'string' ? [] : PARSED;
 
 describeWithServer('chromium', 'signing in to the console at an identity provider', () => {

@@ -227,7 +227,7 @@ describeConsole("the console's page Results", (tab) => {
   });
 
   it('is not offered to a key that may not see rules', async () => {
-    await tab.openOwn(await tab.seeded.keyFor('decisions'), '#/rules/p2.v11/results');
+    await tab.openOwn(await tab.seeded.issueShopKey('decisions'), '#/rules/p2.v11/results');
     await tab.page.getByText('This session may not see this page').waitFor();
   });
 });

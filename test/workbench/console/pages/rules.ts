@@ -58,7 +58,7 @@ describeConsole("the console's page Rules", (tab) => {
     const saved = await owner.ask('PUT', 'rules/versions/p2.v40-patient', { files });
     expect([saved.status, saved.body.detail]).to.deep.equal([200, undefined]);
     try {
-      await tab.openOwn(await tab.seeded.keyFor('rules:read'), '#/rules/p2.v40-patient');
+      await tab.openOwn(await tab.seeded.issueShopKey('rules:read'), '#/rules/p2.v40-patient');
       const { page } = tab;
       await page
         .getByText('All platforms, patient: waits of 2 min, 20 min, 40 min; the last repeats.')

@@ -30,7 +30,7 @@ describeConsole("the console's keys", (tab) => {
   });
 
   it('are no part of Settings without the grant', async () => {
-    await tab.openOwn(await tab.seeded.keyFor('lists:read'), '#/settings/lists');
+    await tab.openOwn(await tab.seeded.issueShopKey('lists:read'), '#/settings/lists');
     await tab.page.getByRole('heading', { name: 'Lists', level: 1 }).waitFor();
     expect(await tab.page.getByRole('link', { name: 'People and keys' }).count()).to.equal(0);
   });
@@ -89,7 +89,7 @@ describeConsole("the console's audit", (tab) => {
       db.prepare("SELECT text FROM log_records WHERE log = 'audit' AND number = 1").get()?.['text'] ?? null;
     const change = db.prepare("UPDATE log_records SET text = ? WHERE log = 'audit' AND number = 1");
     change.run('gone');
-    await tab.openOwn(await tab.seeded.keyFor('audit'), '#/settings/audit');
+    await tab.openOwn(await tab.seeded.issueShopKey('audit'), '#/settings/audit');
     const { page } = tab;
     const said = page.getByText('Entry 1 was changed and cannot be read; run "audit verify".');
     await said.waitFor();
@@ -106,8 +106,8 @@ describeConsole("the console's audit", (tab) => {
 
 describeConsole("the console's people", (tab) => {
   it('are who is signed in, and are signed out at a click', async () => {
-    const key = await tab.seeded.keyOf('club', 'keys');
-    const other = await tab.seeded.keyOf('club', 'lists:read');
+    const key = await tab.seeded.issueKeyOf('club', 'keys');
+    const other = await tab.seeded.issueKeyOf('club', 'lists:read');
     await tab.openOwn(other, '#/settings/lists');
     const { page: theirs } = tab;
     await tab.openOwn(key, '#/settings/access', NARROW);

@@ -20,13 +20,13 @@ describeConsole('signing in to the console', (tab) => {
 
   it('refuses a key of the checkout and says what is missing', async () => {
     await tab.openSignedOut();
-    await tab.page.getByLabel('Access key').fill(await tab.seeded.keyFor('score', 'verdict'));
+    await tab.page.getByLabel('Access key').fill(await tab.seeded.issueShopKey('score', 'verdict'));
     await tab.button('Sign in').click();
     await tab.page.getByRole('alert').getByText('the console needs one of').waitFor();
   });
 
   it('shows only what the key may see, and says where there is nothing', async () => {
-    await tab.openOwn(await tab.seeded.keyFor('decisions'), '#/nowhere');
+    await tab.openOwn(await tab.seeded.issueShopKey('decisions'), '#/nowhere');
     const links = tab.page.getByRole('navigation', { name: 'Places' }).getByRole('link');
     expect(await links.allTextContents()).to.deep.equal(['Today', 'Find', 'Settings']);
     await tab.visit('#/rollouts');
@@ -66,7 +66,7 @@ describeConsole('signing in to the console', (tab) => {
   });
 
   it('asks again over the page when the key is revoked meanwhile, and keeps what was typed', async () => {
-    const key = await tab.seeded.keyFor('decisions', 'lists');
+    const key = await tab.seeded.issueShopKey('decisions', 'lists');
     await tab.openOwn(key, '#/settings/lists');
     const { page } = tab;
     const list = page.locator('input[name=list]');
@@ -77,14 +77,14 @@ describeConsole('signing in to the console', (tab) => {
     await dialog.getByText('The session has ended; sign in again.').waitFor();
     expect(await tab.axeFindings()).to.deep.equal([]);
     for (let times = 0; times < 3; times++) await page.keyboard.press('Escape');
-    await dialog.getByLabel('Access key').fill(await tab.seeded.keyFor('decisions', 'lists'));
+    await dialog.getByLabel('Access key').fill(await tab.seeded.issueShopKey('decisions', 'lists'));
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect(await list.inputValue()).to.equal('typed-before');
   });
 
   it('says that the session ended, without the name of a header, when its cookie is gone', async () => {
-    await tab.openOwn(await tab.seeded.keyFor('decisions', 'lists'), '#/settings/lists');
+    await tab.openOwn(await tab.seeded.issueShopKey('decisions', 'lists'), '#/settings/lists');
     const { page } = tab;
     await page.context().clearCookies();
     await page.evaluate("dispatchEvent(new Event('ask-again'))");

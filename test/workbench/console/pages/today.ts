@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { WIDE } from '../../../../scripts/screenshots/browser.ts';
+import { WIDE_DISPLAY } from '../../../../scripts/screenshots/browser.ts';
 import { until } from '../../../servers/until.ts';
 import { describeConsole, NARROW } from '../console-tab.ts';
 
@@ -246,7 +246,7 @@ describeConsole("the console's place Today", (tab) => {
   });
 
   it('shows all times in one zone, the own or UTC as its address says, and keeps it at other places', async () => {
-    await tab.openOwn(tab.seeded.key, '#/nowhere', { ...WIDE, timezoneId: 'Asia/Tokyo' });
+    await tab.openOwn(tab.seeded.key, '#/nowhere', { ...WIDE_DISPLAY, timezoneId: 'Asia/Tokyo' });
     const { page } = tab;
     await tab.visit(`#/today?from=2026-01-01T14:03Z&to=${minute(Date.now())}`);
     await page.getByText(/^2026-01-01 23:03 – /).click();

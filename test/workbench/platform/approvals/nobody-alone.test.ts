@@ -199,11 +199,11 @@ describe('nobody alone, with APPROVALS=required,', function () {
     expect(known.map(({ status }) => status)).to.deep.equal([200, 403]);
     const { seen, active } = await tryEverything(eyes);
     expect([...active]).to.deep.equal(['p2.v10']);
-    await eyes.node.look();
+    await eyes.node.syncWithFleet();
     const { candidates } = eyes.node.rollout;
     const share = candidates.reduce((sum, { mode, percent }) => sum + (mode === 'canary' ? percent : 0), 0);
     expect(share).to.be.at.most(20);
-    expect(eyes.node.rules.get('p2.v13')?.released).to.equal(false);
+    expect(eyes.node.rules.findByVersion('p2.v13')?.released).to.equal(false);
     expect(seen.filter(trusts)).to.deep.equal([]);
     expect(await paysByReporting(eyes, seen)).to.equal(false);
     expect(seen.filter(({ body }) => body.includes(SECRET))).to.deep.equal([]);
@@ -222,7 +222,7 @@ describe('one person alone, with APPROVALS=off,', function () {
       expect([...active]).to.include('p2.v12');
       expect(seen.some(trusts)).to.equal(true);
       expect(await paysByReporting(eyes, seen)).to.equal(true);
-      expect(eyes.node.rules.get('p2.v13')?.released).to.equal(true);
+      expect(eyes.node.rules.findByVersion('p2.v13')?.released).to.equal(true);
     } finally {
       await eyes.stop();
       await opened.remove();

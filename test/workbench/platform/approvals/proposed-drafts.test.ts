@@ -2,7 +2,7 @@ import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import type { Shape } from '#base/shapes.ts';
+import type { ValueOf } from '#base/shapes.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import type { Proposal } from '#workbench/approvals/proposals.ts';
 import type { CheckedDraftSchema } from '#workbench/platform/rules/drafts/check-draft.ts';
@@ -15,7 +15,7 @@ import type { Tenant } from '../../../service/tenant.ts';
 import { describeOnStores } from '../../../stores/describe-on-stores.ts';
 import { type FourEyes, startFourEyes } from './four-eyes.ts';
 
-type Draft = Shape<typeof DraftSchema>;
+type Draft = ValueOf<typeof DraftSchema>;
 
 const REASON = { reason: 'a test' };
 
@@ -44,7 +44,7 @@ describeOnStores('the proposed draft of a platform', (store) => {
     edits: Readonly<Record<string, (text: string) => string>> = {},
     from = 'p2.v10',
   ) {
-    const opened = await replay.ask<Shape<typeof OpenedRuleFolderSchema>>('GET', `rules/versions/${from}`);
+    const opened = await replay.ask<ValueOf<typeof OpenedRuleFolderSchema>>('GET', `rules/versions/${from}`);
     const texts = opened.body.files.map(({ path, text }) => {
       const renamed = path === 'ruleset.yaml' ? text.replace(`: ${from}`, `: ${version}`) : text;
       return [path, edits[path]?.(renamed) ?? renamed] as const;
@@ -64,7 +64,7 @@ describeOnStores('the proposed draft of a platform', (store) => {
 
   const check = async ({ version, from, files }: Pick<Draft, 'version' | 'from' | 'files'>) =>
     (
-      await replay.ask<Shape<typeof CheckedDraftSchema>>('POST', 'rules/drafts/check', {
+      await replay.ask<ValueOf<typeof CheckedDraftSchema>>('POST', 'rules/drafts/check', {
         version,
         from,
         files,
@@ -81,7 +81,7 @@ describeOnStores('the proposed draft of a platform', (store) => {
     expect(sections(released)).to.deep.equal(sections(SHIPPED));
     expect(caseNames(released)).to.deep.equal(caseNames(SHIPPED));
     expect([...released.values()].join('\n')).to.not.include('# Not shown');
-    const listed = await owner.ask<Shape<typeof OpenedRuleFolderSchema>>('GET', 'rules/versions/p2.v20');
+    const listed = await owner.ask<ValueOf<typeof OpenedRuleFolderSchema>>('GET', 'rules/versions/p2.v20');
     expect(listed.body).to.include({ released: true, sound: true });
   });
 
@@ -175,7 +175,7 @@ describeOnStores('the proposed draft of a platform', (store) => {
   it('is not asked about while two platforms propose drafts of its name', async () => {
     const proposed = await propose(await keep('p2.v30'));
     const sandbox = await eyes.person('sam', 'sandbox');
-    const opened = await sandbox.ask<Shape<typeof OpenedRuleFolderSchema>>('GET', 'rules/versions/p2.v10');
+    const opened = await sandbox.ask<ValueOf<typeof OpenedRuleFolderSchema>>('GET', 'rules/versions/p2.v10');
     const files = Object.fromEntries(
       opened.body.files.map(({ path, text }) => [path, text.replace(': p2.v10', ': p2.v30')]),
     );

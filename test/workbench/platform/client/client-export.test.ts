@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { deriveNetworkKeys, parseAddress } from '#decision/addresses.ts';
 import type { Decision } from '#decision/decision.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { type ListedDevice, listDevices, noteDevice } from '#decision/payer/known-devices.ts';
+import { type ListedDevice, listRememberedDevices, noteShownDevice } from '#decision/payer/known-devices.ts';
 import { createDeviceNames, createPseudonymizer } from '#decision/pseudonym.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
@@ -170,7 +170,8 @@ describeOnStores('the export of a client', (store) => {
     const { nameOf } = createDeviceNames(SIGNAL_SECRET);
     const [known] = (await exported('eve')).state?.knownDevices.fingerprints ?? [];
     const [ofFingerprint = ''] = kept;
-    const begins = listDevices(noteDevice('', { id: ofFingerprint, formerId: null }, 0), 0)[0]?.id ?? '';
+    const begins =
+      listRememberedDevices(noteShownDevice('', { id: ofFingerprint, formerId: null }, 0), 0)[0]?.id ?? '';
     expect(known?.id).to.equal(nameOf(toPlatformName('shop'), begins));
     expect(known?.id).not.to.equal(begins);
     for (const pseudonym of kept) {

@@ -215,8 +215,8 @@ describeOnStores('the links of a client', (store) => {
 
   it('are marked incomplete when a file of the archive cannot be read', async () => {
     expect((await linksOf('husband')).complete).to.equal(true);
-    const segments = place.archive.segments(place.archive.read(), { table: 'scores' });
-    for (const segment of segments) writeFileSync(place.archive.pathOf(segment), 'torn');
+    const segments = place.archive.listSegments(place.archive.read(), { table: 'scores' });
+    for (const segment of segments) writeFileSync(place.archive.getSegmentPath(segment), 'torn');
     expect((await linksOf('husband')).complete).to.equal(false);
   });
 });

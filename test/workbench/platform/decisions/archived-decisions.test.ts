@@ -33,10 +33,10 @@ describe('decisions that the archive alone keeps', () => {
   before(async () => {
     place = await ArchivedStore.open();
     lost = await lived('ann');
-    const [first] = place.archive.segments(place.archive.read(), { table: 'decisions' });
+    const [first] = place.archive.listSegments(place.archive.read(), { table: 'decisions' });
     damaged = first ?? expect.fail('there is a segment');
     kept = await lived('bob');
-    writeFileSync(place.archive.pathOf(damaged), 'torn');
+    writeFileSync(place.archive.getSegmentPath(damaged), 'torn');
     forgetful = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
     reader = new ArchiveReader(place.archive.folder, forgetful);
     const rules = { ...currentRules(), digest: 'another' };

@@ -3,9 +3,9 @@ import type { BacktestReport } from '#history/evidence/backtest/backtest-report.
 import type { Presentation } from '#history/evidence/presentation.ts';
 import type { QuestionAnswer } from '#history/evidence/question.ts';
 import { QUESTIONS } from '#history/evidence/questions.ts';
-import type { Report } from '#history/evidence/report/rule-report.ts';
+import type { WorthReport } from '#history/evidence/report/worth-report.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
-import type { JobView } from '#workbench/platform/evidence/evidence.ts';
+import type { EvidenceJobView } from '#workbench/platform/evidence/evidence.ts';
 import { createPlatformDocument } from '#workbench/platform/platform-operations.ts';
 import { type SeededConsole, startSeededConsole } from '../../../../scripts/screenshots/seeded-console.ts';
 import { until } from '../../../servers/until.ts';
@@ -26,11 +26,11 @@ describe('POST /v1/platform/evidence', () => {
   });
   after(() => seeded?.stop());
 
-  async function worked<Result>(asked: JobView, who: Tenant = shop): Promise<Result> {
+  async function worked<Result>(asked: EvidenceJobView, who: Tenant = shop): Promise<Result> {
     let result: Result | null = null;
     await until('it is worked out', async () => {
       const path = `evidence/${asked.jobId}`;
-      const { body } = await who.ask<{ job: JobView; result: Result | null }>('GET', path);
+      const { body } = await who.ask<{ job: EvidenceJobView; result: Result | null }>('GET', path);
       expect(body.job.trouble).to.equal(null);
       result = body.result;
       return result !== null;
@@ -44,7 +44,9 @@ describe('POST /v1/platform/evidence', () => {
       version: 'p2.v10',
       from: 1_700_000_000_000 + n,
     }));
-    const asked = await Promise.all(questions.map((body) => shop.ask<JobView>('POST', 'evidence', body)));
+    const asked = await Promise.all(
+      questions.map((body) => shop.ask<EvidenceJobView>('POST', 'evidence', body)),
+    );
     const refused = asked.find(({ status }) => status !== 200);
     expect([refused?.status, refused?.headers.get('Retry-After')]).to.deep.equal([429, '10']);
     for (const { body } of asked) if ('jobId' in body) await shop.ask('DELETE', `evidence/${body.jobId}`);
@@ -52,15 +54,15 @@ describe('POST /v1/platform/evidence', () => {
 
   it('works out the worth of each rule, keeps it under its address, and lists it', async () => {
     const asked = { kind: 'report', version: 'p2.v10', by: 'day' };
-    const { status, body } = await shop.ask<JobView>('POST', 'evidence', asked);
+    const { status, body } = await shop.ask<EvidenceJobView>('POST', 'evidence', asked);
     expect([status, body.ruleSets[0]?.ruleVersion]).to.deep.equal([200, 'p2.v10']);
     expect(body).to.deep.include({ kind: 'report', options: { version: 'p2.v10', by: 'day' } });
-    const report = await worked<Report>(body);
+    const report = await worked<WorthReport>(body);
     expect(report.decisions).to.be.above(300);
     expect(report.rules.find(({ name }) => name === 'attempt-unpaid')?.orders.paid).to.be.above(0);
-    const again = await shop.ask<JobView>('POST', 'evidence', asked);
+    const again = await shop.ask<EvidenceJobView>('POST', 'evidence', asked);
     expect([again.body.jobId, again.body.state]).to.deep.equal([body.jobId, 'done']);
-    const { body: list } = await shop.ask<{ jobs: JobView[] }>('GET', 'evidence');
+    const { body: list } = await shop.ask<{ jobs: EvidenceJobView[] }>('GET', 'evidence');
     expect(list.jobs.map(({ jobId }) => jobId)).to.include(body.jobId);
   });
 
@@ -79,7 +81,7 @@ describe('POST /v1/platform/evidence', () => {
   });
   for (const [kind, question] of Object.entries(questions))
     it(`sends the result of a ${kind} as the document describes it, with notes and tables`, async () => {
-      const { body } = await shop.ask<JobView>('POST', 'evidence', { kind, ...question });
+      const { body } = await shop.ask<EvidenceJobView>('POST', 'evidence', { kind, ...question });
       const result = await worked<QuestionAnswer>(body);
       expect(result.kind).to.equal(kind);
       const sent: unknown = JSON.parse(JSON.stringify({ job: body, result }, timeTold));
@@ -93,9 +95,9 @@ describe('POST /v1/platform/evidence', () => {
 
   it('uses what was known at a time in the past', async () => {
     const question = { version: 'p2.v10', asOf: '2020-01-01T00:00:00Z' };
-    const { body } = await shop.ask<JobView>('POST', 'evidence', { kind: 'report', ...question });
+    const { body } = await shop.ask<EvidenceJobView>('POST', 'evidence', { kind: 'report', ...question });
     expect(body.asOf).to.equal(Date.UTC(2020, 0));
-    const { notes } = await worked<Report & Presentation>(body);
+    const { notes } = await worked<WorthReport & Presentation>(body);
     expect(notes.slice(1)).to.deep.equal([
       'As known at 2020-01-01T00:00:00Z.',
       'There is no decision in this time span.',
@@ -122,7 +124,7 @@ describe('POST /v1/platform/evidence', () => {
       await keep('p2.v20', filesOf('p2.v20', ['ladder.yaml', '[30s', '[45s']));
       const asked = { kind: 'backtest', version: 'p2.v20', against: 'p2.v10' };
       const vary = ['ladder.levels[0]=20s,60s'];
-      const { status, body } = await shop.ask<JobView>('POST', 'evidence', { ...asked, vary });
+      const { status, body } = await shop.ask<EvidenceJobView>('POST', 'evidence', { ...asked, vary });
       expect([status, body.ruleSets[0]?.ruleVersion]).to.deep.equal([200, 'p2.v20']);
       const backtest = await worked<BacktestReport>(body);
       expect([backtest.version, backtest.against]).to.deep.equal(['p2.v20', 'p2.v10']);
@@ -154,8 +156,8 @@ describe('POST /v1/platform/evidence', () => {
   it("sees the key's own platform alone, and the installation's key all of them, until it forgets a job on request", async () => {
     const owner = new Tenant(seeded, seeded.operatorKey);
     const report = { kind: 'report', version: 'p2.v10' };
-    const { body: asked } = await owner.ask<JobView>('POST', 'evidence', report);
-    const all = await worked<Report>(asked, owner);
+    const { body: asked } = await owner.ask<EvidenceJobView>('POST', 'evidence', report);
+    const all = await worked<WorthReport>(asked, owner);
     expect(all.decisions).to.be.above(300);
     const { status, body } = await shop.ask('GET', `evidence/${asked.jobId}`);
     const gone = 'There is no such job; results are kept for seven days. Ask the question again.';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Shape } from '#base/shapes.ts';
+import type { ValueOf } from '#base/shapes.ts';
 import type { RuleDiffSchema } from '#workbench/authoring/diff/rule-diff.ts';
 import type {
   CheckedDraftSchema,
@@ -17,8 +17,8 @@ import type { Problem } from '../../../service/http-call.ts';
 import { issueKey } from '../../../service/issued-key.ts';
 import { Tenant } from '../../../service/tenant.ts';
 
-type Opened = Shape<typeof OpenedRuleFolderSchema>;
-type Saved = Shape<typeof SavedDraftSchema>;
+type Opened = ValueOf<typeof OpenedRuleFolderSchema>;
+type Saved = ValueOf<typeof SavedDraftSchema>;
 
 describe('the drafts of the platform API', () => {
   let seeded: SeededConsole;
@@ -46,7 +46,7 @@ describe('the drafts of the platform API', () => {
     return { version, files: texts };
   };
   const check = async (draft: object, by = shop) =>
-    (await by.ask<Shape<typeof CheckedDraftSchema>>('POST', 'rules/drafts/check', draft)).body;
+    (await by.ask<ValueOf<typeof CheckedDraftSchema>>('POST', 'rules/drafts/check', draft)).body;
   const save = (version: string, body: object) =>
     owner.ask<Saved & Problem>('PUT', `rules/versions/${version}`, body);
   /** p2.v10 by another name, perhaps with another first wait. */
@@ -74,7 +74,7 @@ describe('the drafts of the platform API', () => {
 
   it('have their cases rewritten where only the lengths of waits differ, and then pass', async () => {
     const rewritten = async (draft: object) =>
-      (await shop.ask<Shape<typeof RewrittenCasesSchema>>('POST', 'rules/drafts/cases', draft)).body;
+      (await shop.ask<ValueOf<typeof RewrittenCasesSchema>>('POST', 'rules/drafts/cases', draft)).body;
     const draft = await draftOf('p2.v20', { 'ladder.yaml': ['30s', '40s'] });
     const { coverage: before } = await check(draft);
     const { files, lines, left } = await rewritten(draft);
@@ -191,7 +191,7 @@ describe('the drafts of the platform API', () => {
   it('are compared with a version, by meaning and with payers', async () => {
     const draft = await draftOf('p2.v20', { 'ladder.yaml': ['30s', '40s'] });
     const asked = { ...draft, before: 'p2.v10' };
-    const { body } = await shop.ask<Shape<typeof RuleDiffSchema>>('POST', 'rules/drafts/diff', asked);
+    const { body } = await shop.ask<ValueOf<typeof RuleDiffSchema>>('POST', 'rules/drafts/diff', asked);
     expect(body).to.include({ before: 'p2.v10', after: 'p2.v20' });
     expect(body.differences.map(({ text }) => text)).to.deep.equal(['ladder level 1: 30s -> 40s']);
   });
@@ -278,19 +278,19 @@ describe('the drafts of the platform API', () => {
   describe('that are kept', () => {
     let bob: Tenant;
     before(async () => {
-      bob = new Tenant(seeded, await seeded.keyFor('rules'));
+      bob = new Tenant(seeded, await seeded.issueShopKey('rules'));
     });
 
     const nameOf = ({ key }: Tenant) => `key ${key.split('_')[1]}`;
     const write = (by: Tenant, version: string, text: string, revision: number | null = null) =>
-      by.ask<Shape<typeof DraftSchema> & Problem>(
+      by.ask<ValueOf<typeof DraftSchema> & Problem>(
         'PUT',
         `rules/drafts/${version}`,
         { from: 'p2.v10', files: { 'ladder.yaml': text } },
         revision === null ? {} : { 'If-Match': `"${revision}"` },
       );
     const read = (by: Tenant, version: string) =>
-      by.ask<Shape<typeof DraftSchema> & Problem>('GET', `rules/drafts/${version}`);
+      by.ask<ValueOf<typeof DraftSchema> & Problem>('GET', `rules/drafts/${version}`);
 
     it('come back as they were typed, valid or not, with their revision as ETag', async () => {
       const written = await write(shop, 'p2.v50', 'levels: [');

@@ -3,11 +3,11 @@ import { h, html, useEffect, useRef, useState } from '#workbench/console/page/ht
 import type { CodeEditor, FileRemark } from '#workbench/console/page/parts/editor/code-editor.ts';
 import type { ExplainedFact } from '#workbench/console/page/parts/editor/rule-words.ts';
 import { onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
-import { RefusalNotice, useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { RefusalNotice, useAction } from '#workbench/console/page/parts/notice.ts';
 import { type ValueEdits, ValueFields } from '#workbench/console/page/parts/values.ts';
 import {
+  excludeFile,
   listPaths,
-  removeFile,
   replaceFileText,
   type WorkingCopy,
 } from '#workbench/console/page/parts/working-copy.ts';
@@ -46,7 +46,7 @@ export function FileEditor({
 }: FileEditorProps) {
   const paths = listPaths(copy);
   const path = paths.includes(wanted.path) ? wanted.path : (paths[0] ?? '');
-  const remove = () => change(removeFile(copy, path));
+  const remove = () => change(excludeFile(copy, path));
   const isOptional = /^(?:cases|lists)\//.test(path);
   const remarks = listFileRemarks(path, checked);
   const go = (at: FileRemark['at']) => setWanted({ path, at: { ...at } });
@@ -135,9 +135,9 @@ function Code({ copy, path, wanted, setWanted, edit, rewritten, remarks, session
       made?.close();
     };
   }, [tries]);
-  useEffect(() => editor?.open(path, copy.files[path] ?? ''), [editor, path, rewritten]);
-  useEffect(() => editor?.mark(remarks), [editor, path, rewritten, remarks]);
-  useEffect(() => (at === null ? undefined : editor?.goTo(at)), [editor, at]);
+  useEffect(() => editor?.openFile(path, copy.files[path] ?? ''), [editor, path, rewritten]);
+  useEffect(() => editor?.showRemarks(remarks), [editor, path, rewritten, remarks]);
+  useEffect(() => (at === null ? undefined : editor?.moveCursorTo(at)), [editor, at]);
   return html`${error && h(RefusalNotice, { error, retry })}
     ${editor === null && error === null && html`<p class="faint" role="status">Loading the editor …</p>`}
     <div class="editor" ref=${place}></div>
@@ -181,7 +181,7 @@ function listPlacesOf({ name }: ExplainedFact, { files }: WorkingCopy) {
 }
 
 function AddFile({ copy, change, setWanted }: Pick<FileEditorProps, 'copy' | 'change' | 'setWanted'>) {
-  const { attempt, trouble } = useAttempt();
+  const { attempt, trouble } = useAction();
   const add = onSubmit(({ kind = '', name = '' }) =>
     attempt(async () => {
       const path = ALONE.includes(kind) ? `${kind}.yaml` : `${kind}/${name}.yaml`;

@@ -3,24 +3,24 @@ import { h, html, useState } from '#workbench/console/page/html.ts';
 import { renderReasonField, useConfirmedChange } from '#workbench/console/page/parts/confirm.ts';
 import { goTo, renderField } from '#workbench/console/page/parts/form.ts';
 import {
-  count,
   counted,
-  explainTakenName,
+  createTakenNameError,
   formatDateTime,
+  formatNumberInGroups,
   isReleaseName,
-  RELEASE_NAME,
+  RELEASE_NAME_PATTERN,
   suggestNextVersion,
   VERSION_FORM,
-  VERSION_NAME,
+  VERSION_NAME_PATTERN,
 } from '#workbench/console/page/parts/format.ts';
 import { useDrafts } from '#workbench/console/page/parts/kept-drafts.ts';
-import { toPath, toVersionPath } from '#workbench/console/page/parts/links.ts';
-import { useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { toConsolePath, toVersionPath } from '#workbench/console/page/parts/links.ts';
+import { useAction } from '#workbench/console/page/parts/notice.ts';
 import type { OpenDraft } from '#workbench/console/page/parts/open-draft.ts';
 import { saveFile } from '#workbench/console/page/parts/save-file.ts';
 import {
-  listUnreadCases,
-  renameDraft,
+  listCaseFileProblems,
+  replaceDraftName,
   saveDraft,
   type WorkingCopy,
 } from '#workbench/console/page/parts/working-copy.ts';
@@ -31,12 +31,12 @@ import type {
   Session,
 } from '#workbench/console/page/questions.ts';
 import {
+  draftProposalQuestion,
   keptDraftQuestion,
   OPEN_PROPOSALS,
-  proposeDraftQuestion,
   releaseQuestion,
   ruleFolderQuestion,
-  saveDraftQuestion,
+  storedDraftQuestion,
 } from '#workbench/console/page/questions.ts';
 
 interface ReleaseProps {
@@ -50,10 +50,15 @@ interface ReleaseProps {
 /**
  * The last step: an operator releases the draft. A person who may not release proposes it to those who may.
  */
-export function ReleaseStep({ draft: { copy, standing, take }, checked, list, session }: ReleaseProps) {
+export function ReleaseStep({
+  draft: { copy, saveState: standing, take },
+  checked,
+  list,
+  session,
+}: ReleaseProps) {
   const { version, from, revision } = copy;
   const [told, setTold] = useState<string | null>(null);
-  const { attempt, isBusy, trouble } = useAttempt();
+  const { attempt, isBusy, trouble } = useAction();
   const proposals = useAnswer(revision === null ? null : OPEN_PROPOSALS);
   const { propose, dialog } = useConfirmedChange((leadsTo: string | null) => {
     if (leadsTo === null) proposals.reload();
@@ -73,12 +78,12 @@ export function ReleaseStep({ draft: { copy, standing, take }, checked, list, se
   const put = async ({ version, files }: WorkingCopy) => {
     const lies = list.versions.some((one) => one.version === version);
     const replaces = lies ? (await askService('GET', ruleFolderQuestion(version))).filesDigest : null;
-    return askService('PUT', saveDraftQuestion(version), { files, ...(replaces !== null && { replaces }) });
+    return askService('PUT', storedDraftQuestion(version), { files, ...(replaces !== null && { replaces }) });
   };
   /** Returns the draft under another name. Throws if a version in RULES_DIR has that name. */
   const renameTo = (name: string) => {
-    if (list.versions.some((one) => one.version === name)) throw explainTakenName(name);
-    return renameDraft(copy, name);
+    if (list.versions.some((one) => one.version === name)) throw createTakenNameError(name);
+    return replaceDraftName(copy, name);
   };
   const rename = () =>
     propose({
@@ -91,7 +96,7 @@ export function ReleaseStep({ draft: { copy, standing, take }, checked, list, se
         return toVersionPath(name);
       },
       children: renderField('Name', {
-        ...{ name: 'name', required: true, pattern: VERSION_NAME, title: VERSION_FORM },
+        ...{ name: 'name', required: true, pattern: VERSION_NAME_PATTERN, title: VERSION_FORM },
         ...{ defaultValue: version, autocomplete: 'off', spellcheck: false, autofocus: true },
       }),
     });
@@ -104,7 +109,7 @@ export function ReleaseStep({ draft: { copy, standing, take }, checked, list, se
         const { digest } = await put(released);
         await askService('POST', releaseQuestion(released.version), { digest, reason });
         await discardDraft();
-        return toPath('rules');
+        return toConsolePath('rules');
       },
       children: html`${needsName && h(ReleaseName, { version, list, session })}
         <p>
@@ -119,12 +124,12 @@ export function ReleaseStep({ draft: { copy, standing, take }, checked, list, se
       action: 'Propose it',
       act: async ({ reason, name }) => {
         if (name === undefined) {
-          await askService('POST', proposeDraftQuestion(version, revision), { reason });
+          await askService('POST', draftProposalQuestion(version, revision), { reason });
           return null;
         }
         const saved = await saveDraft(renameTo(name));
         try {
-          await askService('POST', proposeDraftQuestion(name, saved.revision), { reason });
+          await askService('POST', draftProposalQuestion(name, saved.revision), { reason });
         } catch (refusal) {
           await askService('DELETE', keptDraftQuestion(name, saved.revision));
           throw refusal;
@@ -144,13 +149,13 @@ export function ReleaseStep({ draft: { copy, standing, take }, checked, list, se
       tone: 'bad',
       act: async () => {
         await discardDraft();
-        return toPath('rules');
+        return toConsolePath('rules');
       },
       children: html`<p>
         It is gone for everybody on your platform. What was saved to RULES_DIR stays there.
       </p>`,
     });
-  const lay = () =>
+  const saveToRulesDir = () =>
     attempt(() => put(copy).then(() => setTold('Saved to RULES_DIR. It can be rolled out as a shadow.')));
   const tried = toVersionPath(version, 'results', { kind: 'backtest', against: from });
   const isStuck = missing.length > 0;
@@ -162,7 +167,7 @@ export function ReleaseStep({ draft: { copy, standing, take }, checked, list, se
       <a href=${tried}>what it would have decided</a>.
       ${
         revision !== null &&
-        html` You can also <a href=${toPath('rules', { from: version })}>begin another draft with it</a>.`
+        html` You can also <a href=${toConsolePath('rules', { from: version })}>begin another draft with it</a>.`
       }
     </p>
     ${checked?.lostCases && renderLostCases(checked.lostCases)}
@@ -174,7 +179,7 @@ export function ReleaseStep({ draft: { copy, standing, take }, checked, list, se
           ? html`<button type="button" class="button-accent" disabled=${isStuck || !list.writable}
                 onClick=${release}>Release …</button>
               <button type="button" disabled=${checked?.sound !== true || isBusy || !list.writable}
-                onClick=${lay}>Save to RULES_DIR</button>`
+                onClick=${saveToRulesDir}>Save to RULES_DIR</button>`
           : html`<button type="button" class="button-accent" disabled=${isStuck || revision === null}
               onClick=${proposeRelease}>Propose its release …</button>`
       }
@@ -224,7 +229,7 @@ function ReleaseName({ version, list, session }: ReleaseNameProps) {
   return renderField(
     'Version',
     {
-      ...{ key: free, name: 'name', required: true, pattern: RELEASE_NAME, title: 'like p2.v11' },
+      ...{ key: free, name: 'name', required: true, pattern: RELEASE_NAME_PATTERN, title: 'like p2.v11' },
       ...{ defaultValue: free, autocomplete: 'off', spellcheck: false },
     },
     `${version} is the name of the draft. Its files are released under the name of a version.`,
@@ -256,7 +261,7 @@ function renderBreaches(checked: CheckedDraft | null) {
 function renderLostCases({ before, of, names }: NonNullable<CheckedDraft['lostCases']>) {
   return html`<details class="notice">
     <summary>
-      ${count(names.length)} of the ${counted(of, 'case', 'cases')} of ${before} are missing here
+      ${formatNumberInGroups(names.length)} of the ${counted(of, 'case', 'cases')} of ${before} are missing here
     </summary>
     <ul>
       ${names.map((name) => html`<li>${name}</li>`)}
@@ -266,7 +271,7 @@ function renderLostCases({ before, of, names }: NonNullable<CheckedDraft['lostCa
 
 function listMissingSteps(checked: CheckedDraft | null): readonly string[] {
   const { passed = 0, failed = 0 } = checked?.coverage ?? {};
-  const [unread] = checked === null ? [] : listUnreadCases(checked);
+  const [unread] = checked === null ? [] : listCaseFileProblems(checked);
   if (unread !== undefined) {
     const { file, line } = unread.at;
     return [`Mend the cases first: ${file} cannot be read, from line ${line} on.`];

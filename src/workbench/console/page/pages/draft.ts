@@ -1,14 +1,14 @@
 import { useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
-import { renderCases } from '#workbench/console/page/parts/differences.ts';
+import { renderCaseResults } from '#workbench/console/page/parts/differences.ts';
 import { RefusalNotice, renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
-import { DraftStatus, useDraft } from '#workbench/console/page/parts/open-draft.ts';
+import { DraftStatus, useOpenDraft } from '#workbench/console/page/parts/open-draft.ts';
 import { useValueEdits } from '#workbench/console/page/parts/values.ts';
 import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import {
-  listUnreadCases,
+  createWorkingCopy,
+  listCaseFileProblems,
   replaceFileText,
-  startDraft,
   toWorkingCopy,
   useDraftCheck,
   type WorkingCopy,
@@ -38,7 +38,7 @@ export function DraftPage({ version, isKept, ...props }: DraftProps) {
     return renderAnswer(draft, (found: Draft) => h(Workbench, { ...props, begun: toWorkingCopy(found) }));
   return renderAnswer(folder, (found) =>
     found.whole
-      ? h(Workbench, { ...props, begun: startDraft(found, version) })
+      ? h(Workbench, { ...props, begun: createWorkingCopy(found, version) })
       : renderEmpty(
           `${version} is too long for this page`,
           html`Edit its files in RULES_DIR; <code>npx scoring rules check ${version}</code> checks them.`,
@@ -49,7 +49,7 @@ export function DraftPage({ version, isKept, ...props }: DraftProps) {
 type WorkbenchProps = Omit<DraftProps, 'version' | 'isKept'> & { readonly begun: WorkingCopy };
 
 function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
-  const draft = useDraft(begun);
+  const draft = useOpenDraft(begun);
   const { copy, change } = draft;
   const [wanted, setWanted] = useState((): WantedPosition => ({ path: 'verdicts.yaml', at: null }));
   const check = useDraftCheck(copy);
@@ -74,7 +74,7 @@ function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
         ${isStale ? STALE : 'Results of the text as it stands.'}
       </p>
       ${renderRemarks(check, go)}
-      ${checked?.coverage && renderCases(checked.coverage, session, { copy, change: rewrite })}
+      ${checked?.coverage && renderCaseResults(checked.coverage, session, { copy, change: rewrite })}
       ${checked && renderUnreadCases(checked, go)}
     </div>
     ${h(ReleaseStep, { draft, checked: current, list, session })}`;
@@ -87,7 +87,7 @@ const STALE = 'Results of the text before your last change; the new ones are on 
  * cases.
  */
 function renderUnreadCases(checked: CheckedDraft, go: GoTo) {
-  const unread = listUnreadCases(checked);
+  const unread = listCaseFileProblems(checked);
   if (unread.length === 0) return null;
   return html`<section class="card" aria-label="Cases">
     <h2>Cases ${renderPill('not run', 'bad')}</h2>

@@ -2,20 +2,20 @@ import { askService, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useMemo, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import {
-  isUnderWay,
+  isJobUnderWay,
   renderEvidenceTables,
   renderJobResult,
   renderNotes,
   useJob,
 } from '#workbench/console/page/parts/evidence.ts';
 import { goTo, onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
-import { formatDateTime, readMoment } from '#workbench/console/page/parts/format.ts';
+import { formatDateTime, parseMoment } from '#workbench/console/page/parts/format.ts';
 import { toVersionPath } from '#workbench/console/page/parts/links.ts';
-import { renderAnswer, renderEmpty, useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { renderAnswer, renderEmpty, useAction } from '#workbench/console/page/parts/notice.ts';
 import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import {
-  convertToUtc,
-  formatMinuteWord,
+  convertMinutesToUtc,
+  formatUtcMinute,
   renderMinuteField,
   type ShownTime,
   toSpanParameters,
@@ -52,8 +52,8 @@ type JobResult = Presentation | RulesReport;
  * a time.
  */
 export function ResultsPage({ place: { version, query }, time }: PageProps) {
-  const late = useAnswer(EVIDENCE_JOBS, ({ jobs }) => (jobs.some(isUnderWay) ? FOLLOW_MS : LOOK_MS));
-  const choose = (kind: string) => goTo(toVersionPath(version, 'results', { ...time.words, kind }));
+  const late = useAnswer(EVIDENCE_JOBS, ({ jobs }) => (jobs.some(isJobUnderWay) ? FOLLOW_MS : LOOK_MS));
+  const choose = (kind: string) => goTo(toVersionPath(version, 'results', { ...time.parameters, kind }));
   return renderAnswer(late, ({ questions, jobs }) => {
     const kind = query.get('kind') ?? 'report';
     const question = questions.find((one) => one.kind === kind);
@@ -61,7 +61,7 @@ export function ResultsPage({ place: { version, query }, time }: PageProps) {
     const titles = questions.map((one) => [one.kind, one.title] as const);
     const chooser = renderChoice('question', titles, { chosen: kind, go: choose });
     return html`${question && h(OneQuestion, { key: kind, question, ...own, jobs }, chooser)}
-      ${listRecentJobs(jobs)}`;
+      ${renderRecentJobs(jobs)}`;
   });
 }
 
@@ -85,7 +85,7 @@ function OneQuestion({ version, query, time, question, jobs, again, children }: 
   // A time without an end ends now, and that moves on. The question stays the same until the address changes.
   const body = useMemo(() => readQuestion(question, version, query, time), [version, String(query)]);
   const [made, setMade] = useState<{ readonly body: string; readonly jobId: string } | null>(null);
-  const { attempt, isBusy, trouble } = useAttempt();
+  const { attempt, isBusy, trouble } = useAction();
   const wanted = JSON.stringify(body);
   const jobId = made?.body === wanted ? made.jobId : (findKeptJob(body, jobs)?.jobId ?? null);
   const work = (asked: JobBody) =>
@@ -97,15 +97,15 @@ function OneQuestion({ version, query, time, question, jobs, again, children }: 
   const submit = onSubmit((local) => {
     const rule = query.get('rule');
     const asked = {
-      ...time.words,
+      ...time.parameters,
       kind: question.kind,
-      ...convertToUtc(local),
+      ...convertMinutesToUtc(local),
       ...(rule !== null && { rule }),
     };
     goTo(toVersionPath(version, 'results', asked));
     work(readQuestion(question, version, new URLSearchParams(asked), time));
   });
-  const fields = renderOptionFields(question);
+  const fields = listFieldOptions(question);
   const isOpen = fields.length <= OPEN_FIELDS_MAX || fields.some(({ name }) => query.has(name));
   const kept = { answer: useJob(jobId, EVIDENCE), again: () => work(body) };
   const rule = query.get('rule') ?? '';
@@ -138,7 +138,7 @@ function OneQuestion({ version, query, time, question, jobs, again, children }: 
             (result, job) => html`<p class="faint">${describeJob(job)}</p>
               ${
                 isReport(result)
-                  ? renderRulesOnOutcomes(result, version, rule, time.words)
+                  ? renderRulesOnOutcomes(result, version, rule, time.parameters)
                   : html`${renderNotes(result.notes)}${renderEvidenceTables(result.tables)}`
               }`,
           )
@@ -174,7 +174,7 @@ function formatOptions({ kind, options }: { readonly kind: string; readonly opti
 }
 
 /** Returns the options that have fields. The version has none, because it stands in the address. */
-function renderOptionFields({ options }: AskedQuestion) {
+function listFieldOptions({ options }: AskedQuestion) {
   return options.filter(({ name }) => name !== 'version' && name !== 'versions');
 }
 
@@ -245,7 +245,7 @@ function VersionField({ name, hint, chosen }: { name: string; hint: string; chos
 const COLUMNS = [...declareColumns('when', 'asked'), 'platform', 'question', 'about', 'state'];
 
 /** Lists the recent jobs. The owner of the installation also sees the running jobs of other platforms. */
-function listRecentJobs(jobs: EvidenceJobList['jobs']) {
+function renderRecentJobs(jobs: EvidenceJobList['jobs']) {
   if (jobs.length === 0) return null;
   return html`<details class="card">
     <summary><h2>Latest runs</h2></summary>
@@ -263,9 +263,9 @@ function renderCells({ platform, askedAt, kind, ruleSets, state, options, from, 
     Array.isArray(value) ? value.join(' ') : String(value),
   ]);
   const time = {
-    ...(from === null ? { span: 'all' } : { from: formatMinuteWord(readMoment(from)) }),
-    ...(to !== null && { to: formatMinuteWord(readMoment(to) - MINUTE_MS) }),
-    ...(asOf !== null && { asOf: formatMinuteWord(readMoment(asOf)) }),
+    ...(from === null ? { span: 'all' } : { from: formatUtcMinute(parseMoment(from)) }),
+    ...(to !== null && { to: formatUtcMinute(parseMoment(to) - MINUTE_MS) }),
+    ...(asOf !== null && { asOf: formatUtcMinute(parseMoment(asOf)) }),
   };
   const about = ruleSets.map(({ ruleVersion }) => ruleVersion);
   const asked = toVersionPath(about[0] ?? '*', 'results', { kind, ...Object.fromEntries(texts), ...time });

@@ -2,28 +2,28 @@ import { askService } from '#workbench/console/page/api.ts';
 import { h, html } from '#workbench/console/page/html.ts';
 import {
   type PlannedChange,
+  renderConfirmVersionField,
   renderReasonField,
-  renderVersionField,
 } from '#workbench/console/page/parts/confirm.ts';
 import { ChangedSince } from '#workbench/console/page/parts/differences.ts';
 import { type Following, ROLL_OUT, type Rollout, type Session } from '#workbench/console/page/questions.ts';
 
 export type PlanMode = 'shadow' | 'canary' | 'active';
 
-/** The change of a version that somebody plans. `keeps` says whether the other canaries stay. */
+/** The change of a version that somebody plans. `keepsOtherCanaries` says whether the other canaries stay. */
 export interface RolloutPlan {
   readonly version: string;
   readonly mode: PlanMode;
   readonly percent: string;
   readonly guard: string;
-  readonly keeps: boolean;
+  readonly keepsOtherCanaries: boolean;
 }
 
-export const FIRST_PLAN = { mode: 'shadow', percent: '10', guard: '5', keeps: true } as const;
+export const FIRST_PLAN = { mode: 'shadow', percent: '10', guard: '5', keepsOtherCanaries: true } as const;
 
 export const PLAN_MODES: readonly PlanMode[] = ['shadow', 'canary', 'active'];
 
-export const PLAN_ACTIONS: Readonly<Record<PlanMode, string>> = {
+export const PLAN_ACTION_LABELS: Readonly<Record<PlanMode, string>> = {
   shadow: 'Shadow',
   canary: 'Give a share to',
   active: 'Activate',
@@ -41,7 +41,8 @@ export function createPlanConfirmation(
 ): PlannedChange<Following> {
   const { version, mode } = plan;
   const { active } = rollout;
-  const action = mode === 'canary' ? `Give ${version} ${plan.percent} %` : `${PLAN_ACTIONS[mode]} ${version}`;
+  const action =
+    mode === 'canary' ? `Give ${version} ${plan.percent} %` : `${PLAN_ACTION_LABELS[mode]} ${version}`;
   return {
     title: `${action}?`,
     action,
@@ -71,7 +72,7 @@ export function createPlanConfirmation(
         </label>`
       }
       ${renderReasonField(session.who)}
-      ${mode !== 'shadow' && renderVersionField(version)}`,
+      ${mode !== 'shadow' && renderConfirmVersionField(version)}`,
   };
 }
 
@@ -83,9 +84,9 @@ export function listOtherCanaries({ version }: Pick<RolloutPlan, 'version'>, { c
 }
 
 function toRolloutBody(plan: RolloutPlan, rollout: Rollout) {
-  const { version, mode, percent, guard, keeps } = plan;
+  const { version, mode, percent, guard, keepsOtherCanaries } = plan;
   if (mode !== 'canary') return { version, mode };
-  const also = keeps ? listOtherCanaries(plan, rollout) : [];
+  const also = keepsOtherCanaries ? listOtherCanaries(plan, rollout) : [];
   const isGuarded = guard !== '' && !isForAllPayers(plan, also);
   const body = { version, mode, percent: Number(percent), ...(also.length > 0 ? { also } : {}) };
   return isGuarded ? { ...body, guard: Number(guard) } : body;
@@ -93,10 +94,10 @@ function toRolloutBody(plan: RolloutPlan, rollout: Rollout) {
 
 /** Whether the canaries get all payers, so that none are left with whom a guard could compare them. */
 export function isForAllPayers(
-  { percent, keeps }: Pick<RolloutPlan, 'percent' | 'keeps'>,
+  { percent, keepsOtherCanaries }: Pick<RolloutPlan, 'percent' | 'keepsOtherCanaries'>,
   beside: ReturnType<typeof listOtherCanaries>,
 ) {
-  const others = keeps ? beside.reduce((sum, one) => sum + one.percent, 0) : 0;
+  const others = keepsOtherCanaries ? beside.reduce((sum, one) => sum + one.percent, 0) : 0;
   return Number(percent) + others >= 100;
 }
 
@@ -117,10 +118,10 @@ function describeGuard(plan: RolloutPlan, beside: ReturnType<typeof listOtherCan
 }
 
 function listEffects(plan: RolloutPlan, rollout: Rollout) {
-  const { version, mode, percent, keeps } = plan;
+  const { version, mode, percent, keepsOtherCanaries } = plan;
   const { active, candidates } = rollout;
   const beside = listOtherCanaries(plan, rollout);
-  const stays = mode === 'canary' && keeps ? beside : [];
+  const stays = mode === 'canary' && keepsOtherCanaries ? beside : [];
   const ends = candidates
     .filter((one) => one.version !== version && !stays.some((other) => other.version === one.version))
     .map((one) => `The ${one.mode} of ${one.version} ends.`);

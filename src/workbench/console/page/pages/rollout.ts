@@ -10,7 +10,7 @@ import {
   suggestNextVersion,
 } from '#workbench/console/page/parts/format.ts';
 import { toVersionPath } from '#workbench/console/page/parts/links.ts';
-import { describeActivation, ROLLOUT_ACTS } from '#workbench/console/page/parts/marks.ts';
+import { describeActivation, ROLLOUT_ACT_NAMES } from '#workbench/console/page/parts/marks.ts';
 import { renderAnswer, renderEmpty, UnreadableRollout } from '#workbench/console/page/parts/notice.ts';
 import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import { renderPill, type Tone } from '#workbench/console/page/parts/verdict.ts';
@@ -23,18 +23,18 @@ import type {
   TrialCounts,
 } from '#workbench/console/page/questions.ts';
 import { ROLLOUT_STATUS, RULE_FOLDERS } from '#workbench/console/page/questions.ts';
+import { CandidateStages } from './candidate-stages.ts';
+import { RollBackButtons } from './roll-back-buttons.ts';
 import {
   createPlanConfirmation,
   FIRST_PLAN,
   formatShares,
   isForAllPayers,
   listOtherCanaries,
-  PLAN_ACTIONS,
+  PLAN_ACTION_LABELS,
   PLAN_MODES,
   type RolloutPlan,
 } from './rollout-plan.ts';
-import { CandidateStages } from './stages.ts';
-import { RollBackButtons } from './take-back.ts';
 import { computeHarms, ExperimentPart, renderTrialCounts } from './trial.ts';
 
 type Candidate = Rollout['candidates'][number];
@@ -141,7 +141,7 @@ function OnTrial({
   const state = mode === 'canary' ? `canary ${percent} %` : mode;
   return html`${renderHead(candidate, state, `Since ${formatDateTime(since)}`)}
     ${h(CandidateStages, { candidate, ...changing })}
-    ${mode === 'canary' && describeGuard(candidate, trial)}
+    ${mode === 'canary' && renderGuard(candidate, trial)}
     ${
       isAllowed(session, 'operate') &&
       html`<div
@@ -150,7 +150,7 @@ function OnTrial({
 }
 
 /** Describes the shares that the guard watches, and how far each is from ending the trial. */
-function describeGuard({ guardPoints }: Candidate, trial: TrialCounts | undefined) {
+function renderGuard({ guardPoints }: Candidate, trial: TrialCounts | undefined) {
   if (guardPoints === null)
     return html`<p>${renderPill('no guard', 'note')} It stays until somebody takes it back.</p>`;
   const harms = trial === undefined ? [] : computeHarms(trial);
@@ -207,7 +207,7 @@ function PlanForm({
 }: Omit<Changing, 'previous'> & { others: readonly RuleFolder[] }) {
   const preferred = rollout.candidates[0]?.version ?? others[0]?.version ?? '';
   const [plan, setPlan] = useState((): RolloutPlan => ({ ...FIRST_PLAN, version: preferred }));
-  const { version, mode, percent, guard, keeps } = plan;
+  const { version, mode, percent, guard, keepsOtherCanaries } = plan;
   const chosen = others.find((one) => one.version === version);
   const isReleased = chosen?.released ?? false;
   const beside = listOtherCanaries(plan, rollout);
@@ -248,12 +248,12 @@ function PlanForm({
         ${
           beside.length > 0 &&
           html`<label class="row">
-            <input type="checkbox" checked=${keeps} onChange=${() => setPlan({ ...plan, keeps: !keeps })} />
+            <input type="checkbox" checked=${keepsOtherCanaries} onChange=${() => setPlan({ ...plan, keepsOtherCanaries: !keepsOtherCanaries })} />
             Keep ${formatShares(beside)} on trial
           </label>`
         }`
     }
-    <div class="buttons"><button type="submit" class="button-accent">${PLAN_ACTIONS[mode]} …</button></div>
+    <div class="buttons"><button type="submit" class="button-accent">${PLAN_ACTION_LABELS[mode]} …</button></div>
   </form>`;
 }
 
@@ -293,7 +293,7 @@ const COLUMNS = [
 
 function renderHistoryCells(entry: Rollout['history'][number]) {
   const { at, action, from, to, percent, also = [], who, reason, emergency } = entry;
-  const what = html`${renderPill(ROLLOUT_ACTS[action], chooseTone(action))}
+  const what = html`${renderPill(ROLLOUT_ACT_NAMES[action], chooseTone(action))}
     ${percent !== undefined && html` <span class="num">${percent} %</span>`}
     ${emergency && html` ${renderPill('emergency', 'bad')}`}`;
   const versions = from === null || from === to ? to : `${from} → ${to}`;

@@ -10,7 +10,7 @@ import {
   renderOrdersBar,
   renderStatusLegend,
 } from '#workbench/console/page/parts/evidence.ts';
-import { count, formatPercent } from '#workbench/console/page/parts/format.ts';
+import { formatNumberInGroups, formatPercent } from '#workbench/console/page/parts/format.ts';
 import { toDecisionsPath, toVersionPath } from '#workbench/console/page/parts/links.ts';
 import { renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { declareNumberColumns, renderTable, sortRows, useSort } from '#workbench/console/page/parts/table.ts';
@@ -26,7 +26,7 @@ export function renderRulesOnOutcomes(
   report: RulesReport,
   version: string,
   rule: string,
-  words: ShownTime['words'],
+  words: ShownTime['parameters'],
 ) {
   const { orders, rules, unpaidShare, notes, tables } = report;
   if (report.decisions === 0) return renderNotes(notes);
@@ -35,8 +35,8 @@ export function renderRulesOnOutcomes(
   const ofAll = tables.filter(({ name }) => OF_MONEY.includes(name));
   const ofFlags = tables.filter(({ name }) => name === 'flags');
   const figures = [
-    ['orders', count(countAllOrders(orders))],
-    ...ORDER_STATUSES.map(({ name, words: status }) => [status, count(orders[name])] as const),
+    ['orders', formatNumberInGroups(countAllOrders(orders))],
+    ...ORDER_STATUSES.map(({ name, words: status }) => [status, formatNumberInGroups(orders[name])] as const),
     [
       'unpaid share',
       unpaidShare === null ? '–' : formatPercent(100 * unpaidShare.value),
@@ -145,13 +145,13 @@ function renderRow(rule: RuleReport, report: RulesReport, most: number, isOpen: 
       <button type="button" class="opener" ...${expanded} onClick=${toggle}>${name}</button>
     </th>
     <td class="line">${renderOrdersBar(orders, most)}</td>
-    <td class="num" data-of="orders">${count(countAllOrders(orders))}</td>
-    <td class="num roomy">${count(matched)}</td>
-    <td class="num roomy">${count(decided)}</td>
-    <td class="num roomy">${decisive === null ? '–' : count(decisive)}</td>
+    <td class="num" data-of="orders">${formatNumberInGroups(countAllOrders(orders))}</td>
+    <td class="num roomy">${formatNumberInGroups(matched)}</td>
+    <td class="num roomy">${formatNumberInGroups(decided)}</td>
+    <td class="num roomy">${decisive === null ? '–' : formatNumberInGroups(decisive)}</td>
     <td class="share line">${renderIntervalBar(unpaidShare, report.unpaidShare)}</td>
     <td class="num roomy">${lift === null ? '–' : lift.toFixed(2)}</td>
-    <td class="num" data-of="net value">${formatNet(rule)}</td>
+    <td class="num" data-of="net value">${formatNetValue(rule)}</td>
     <td class="roomy">${renderTrend(days)}</td>
   </tr>`;
 }
@@ -160,7 +160,7 @@ function renderRow(rule: RuleReport, report: RulesReport, most: number, isOpen: 
  * Formats the net value (what a rule changed in money, measured by its holdout or by a trial) with the
  * currencies that it leaves out, or why it is not known.
  */
-function formatNet({ holdout, net, unrated }: RuleReport): string {
+function formatNetValue({ holdout, net, unrated }: RuleReport): string {
   if (net === null) return holdout === null ? 'not known: needs a holdout' : 'not known yet';
   const without = unrated === null ? '' : `, without ${Object.keys(unrated.amounts).join(', ')}`;
   return `${formatCell(net.value, 'money')} ${net.currency}${without}`;
@@ -173,7 +173,7 @@ function formatNet({ holdout, net, unrated }: RuleReport): string {
 function renderOpenedRule(rule: RuleReport, report: RulesReport) {
   const tables = report.tables.flatMap((table) => selectRowsOfRule(table, rule));
   return html`<div class="opened-rule">
-    ${renderWays(rule, report)}
+    ${renderRuleLinks(rule, report)}
     ${tables.map(
       (table) => html`<h3>${table.title}</h3>
         ${h(EvidenceTableView, { table: { ...table, title: `${table.title} of ${rule.name}` } })}`,
@@ -191,7 +191,7 @@ function selectRowsOfRule(table: EvidenceTable, { file, name }: RuleReport) {
 /** The outcomes by which decisions can be searched. */
 const REPORTED = ['paid', 'unpaid', 'unknown'];
 
-function renderWays({ file, name }: RuleReport, report: RulesReport) {
+function renderRuleLinks({ file, name }: RuleReport, report: RulesReport) {
   const text = html`<a href=${toVersionPath(report.version, '', { file, rule: name })}>Text of the rule</a>`;
   const member = getSearchMember(file);
   if (member === null) return html`<p>${text}</p>`;

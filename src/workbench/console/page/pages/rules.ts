@@ -1,29 +1,29 @@
 import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
-import { ChangedSince, renderCases } from '#workbench/console/page/parts/differences.ts';
+import { ChangedSince, renderCaseResults } from '#workbench/console/page/parts/differences.ts';
 import { countAllOrders, useJob } from '#workbench/console/page/parts/evidence.ts';
 import { goTo, onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
 import {
-  count,
-  explainTakenName,
+  createTakenNameError,
   formatDateTime,
   formatDuration,
+  formatNumberInGroups,
   shortenDigest,
   suggestNextVersion,
   VERSION_FORM,
-  VERSION_NAME,
+  VERSION_NAME_PATTERN,
 } from '#workbench/console/page/parts/format.ts';
 import { useDrafts } from '#workbench/console/page/parts/kept-drafts.ts';
-import { toPath, toVersionPath } from '#workbench/console/page/parts/links.ts';
-import { Loading, renderAnswer, renderEmpty, useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { toConsolePath, toVersionPath } from '#workbench/console/page/parts/links.ts';
+import { Loading, renderAnswer, renderEmpty, useAction } from '#workbench/console/page/parts/notice.ts';
 import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import type { ShownTime } from '#workbench/console/page/parts/time-span.ts';
 import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import {
-  renameDraft,
+  createWorkingCopy,
+  replaceDraftName,
   saveDraft,
-  startDraft,
   toWorkingCopy,
 } from '#workbench/console/page/parts/working-copy.ts';
 import {
@@ -60,7 +60,7 @@ export function RulesPage({ session, place: { query }, time }: PageProps) {
               'No rule set on this node',
               'Set RULES_DIR to the folder of the rule sets. Each rule set is a folder in it, like p2.v10.',
             )
-          : renderVersionsTable(versions, kept, rollout, time.words)
+          : renderVersionsTable(versions, kept, rollout, time.parameters)
       }
       ${drafts.data && h(BeginDraft, { list: versions, kept, from: query.get('from') })}`;
   });
@@ -72,7 +72,7 @@ function renderVersionsTable(
   list: readonly RuleFolder[],
   kept: readonly DraftSummary[],
   rollout: Rollout | null,
-  words: ShownTime['words'],
+  words: ShownTime['parameters'],
 ) {
   const sound = list.filter((one) => one.sound);
   const others = list.filter(({ version }) => !kept.some((one) => one.version === version));
@@ -88,14 +88,14 @@ function renderVersionsTable(
           html`<a href=${toVersionPath(version)}><b>${version}</b></a>`,
           renderPill('draft', 'note'),
           `copied from ${from}; last change by ${changedBy}, ${formatDateTime(changedAt)}`,
-          renderWays(version, words),
+          renderVersionLinks(version, words),
         ]),
         ...others.map((one) => [
           html`<a href=${toVersionPath(one.version)}><b>${one.version}</b></a>
             ${one.digest && html` <code>${shortenDigest(one.digest)}</code>`}`,
-          describeVersionState(one, rollout),
+          renderVersionState(one, rollout),
           renderChangesLink(one, sound[sound.indexOf(one) + 1]?.version),
-          renderWays(one.version, words),
+          renderVersionLinks(one.version, words),
         ]),
       ],
       (cells) => cells,
@@ -103,14 +103,14 @@ function renderVersionsTable(
   </section>`;
 }
 
-function renderWays(version: string, words: ShownTime['words']) {
+function renderVersionLinks(version: string, words: ShownTime['parameters']) {
   return html`<span class="ways">
     <a href=${toVersionPath(version, 'results', words)}>results</a>
     <a href=${toVersionPath(version, 'changes')}>changes</a>
   </span>`;
 }
 
-function describeVersionState(one: RuleFolder, rollout: Rollout | null) {
+function renderVersionState(one: RuleFolder, rollout: Rollout | null) {
   if (!one.sound) return renderPill('has problems', 'bad');
   if (rollout?.active.version === one.version) return renderPill('active', 'good');
   const candidate = rollout?.candidates.find(({ version }) => version === one.version);
@@ -159,7 +159,7 @@ function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' 
   const report = useKeptReport(version, session);
   return renderAnswer(answer, (folder) => {
     const { ladder, coverage, platforms, released } = folder;
-    const next = toPath('rules', { from: version });
+    const next = toConsolePath('rules', { from: version });
     return html`
       ${renderProblemList(folder)}
       ${
@@ -181,7 +181,7 @@ function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' 
         </section>`
       }
       ${renderHoldouts(folder)}
-      ${coverage && renderCases(coverage, session)}`;
+      ${coverage && renderCaseResults(coverage, session)}`;
   });
 }
 
@@ -264,7 +264,7 @@ function Files({ folder: { version, files, rules, problems, sound }, report, que
         return html`<button type="button" ...${pressed} onClick=${choose}>${path}${mark}</button>`;
       })}
     </div>
-    ${sound && html`<p class="faint">${describeReport(version, report)}</p>`}
+    ${sound && html`<p class="faint">${renderReportNote(version, report)}</p>`}
     <div class="scroll file" tabindex="0" role="region" aria-label=${file.path}>
       <table class="code">
         <tbody>
@@ -323,16 +323,18 @@ function formatMatchesByLine(path: string, rules: OpenedRuleFolder['rules'], rep
     rules.flatMap(({ name, at }) => {
       const orders = figures.get(name);
       if (at.file !== path || orders === undefined) return [];
-      return [[at.line, `${count(countAllOrders(orders))} (${count(orders.unpaid)})`]];
+      return [
+        [at.line, `${formatNumberInGroups(countAllOrders(orders))} (${formatNumberInGroups(orders.unpaid)})`],
+      ];
     }),
   );
 }
 
-function describeReport(version: string, report: FinishedJob<RulesReport> | null) {
+function renderReportNote(version: string, report: FinishedJob<RulesReport> | null) {
   const results = html`<a href=${toVersionPath(version, 'results')}>Results</a>`;
   if (report === null || report.result === null) return html`${results} show what each rule matched.`;
   const { job, result } = report;
-  const orders = count(countAllOrders(result.orders));
+  const orders = formatNumberInGroups(countAllOrders(result.orders));
   return html`Before each rule: the orders that it matched, with the unpaid ones in brackets, of
     ${` ${orders}`} orders up to ${formatDateTime(job.askedAt)}. ${results} say more.`;
 }
@@ -344,17 +346,17 @@ interface BeginDraftProps {
 }
 
 function BeginDraft({ list, kept, from }: BeginDraftProps) {
-  const { attempt, trouble } = useAttempt();
+  const { attempt, trouble } = useAction();
   const begin = onSubmit(({ source = '', version = '' }) =>
     attempt(async () => {
-      if (list.some((one) => one.version === version)) throw explainTakenName(version);
+      if (list.some((one) => one.version === version)) throw createTakenNameError(version);
       if (drafts.includes(source)) {
         const draft = await askService('GET', keptDraftQuestion(source));
-        await saveDraft(renameDraft(toWorkingCopy(draft), version));
+        await saveDraft(replaceDraftName(toWorkingCopy(draft), version));
       } else {
         const folder = await askService('GET', ruleFolderQuestion(source));
         if (!folder.whole) throw new Error(`${source} is too long for this page.`);
-        await saveDraft(startDraft(folder, version));
+        await saveDraft(createWorkingCopy(folder, version));
       }
       goTo(toVersionPath(version));
     }),
@@ -365,7 +367,7 @@ function BeginDraft({ list, kept, from }: BeginDraftProps) {
   const isSource = from !== null && (names.includes(from) || drafts.includes(from));
   const preferred = isSource ? from : list.find((one) => one.sound)?.version;
   const called = chooseNextName([...list.map(({ version }) => version), ...drafts]);
-  const pattern = { pattern: VERSION_NAME, title: VERSION_FORM };
+  const pattern = { pattern: VERSION_NAME_PATTERN, title: VERSION_FORM };
   const name = { name: 'version', required: true, ...pattern, defaultValue: called };
   return html`<section class="card">
     <h2>Begin a draft</h2>

@@ -2,7 +2,7 @@ import { askService, ServiceRefusal } from '#workbench/console/page/api.ts';
 import { h, html, listenOnWindow, useEffect, useRef } from '#workbench/console/page/html.ts';
 import { onSubmit, renderField } from '#workbench/console/page/parts/form.ts';
 import { renderIcon } from '#workbench/console/page/parts/icon.ts';
-import { RefusalNotice, useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { RefusalNotice, useAction } from '#workbench/console/page/parts/notice.ts';
 import { SESSION, type Session, type SignIn, WAYS_TO_SIGN_IN } from '#workbench/console/page/questions.ts';
 
 interface Entering {
@@ -70,7 +70,7 @@ function WithProvider({ provider, target }: Pick<Entering, 'provider'> & { targe
 }
 
 function WithKey({ enter }: Pick<Entering, 'enter'>) {
-  const { attempt, trouble } = useAttempt();
+  const { attempt, trouble } = useAction();
   const submit = onSubmit(({ key = '' }) =>
     attempt(async () => {
       const own = await askService('POST', SESSION, { key: key.trim() });

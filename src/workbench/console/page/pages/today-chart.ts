@@ -8,26 +8,26 @@ import {
 } from '#workbench/console/page/parts/filter-field.ts';
 import { goTo, onSubmit, renderChoice } from '#workbench/console/page/parts/form.ts';
 import {
-  count,
   counted,
   formatDateTime,
+  formatNumberInGroups,
   formatPercent,
   formatShare,
-  readMoment,
+  parseMoment,
 } from '#workbench/console/page/parts/format.ts';
-import { listMarks } from '#workbench/console/page/parts/marks.ts';
+import { listTimeMarks } from '#workbench/console/page/parts/marks.ts';
 import { saveFile, toCsv } from '#workbench/console/page/parts/save-file.ts';
 import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
-import { formatAddress, formatMinuteWord } from '#workbench/console/page/parts/time-span.ts';
+import { formatUtcMinute, replaceQueryParameters } from '#workbench/console/page/parts/time-span.ts';
 import { assignColors, VERDICT_NAMES } from '#workbench/console/page/parts/verdict.ts';
 import { LISTS, type RolloutStatus, type Session } from '#workbench/console/page/questions.ts';
 import type { EarlierDecisions, Exploration, TodayView } from './today-view.ts';
 import {
+  COUNT_FILTER_NAMES,
   computeEarlierLine,
-  FILTER_NAMES,
-  getSearchParameter,
-  getSlotSpan,
-  SPLIT_NAMES,
+  findSearchParameter,
+  getSpanOfAllSlots,
+  SPLIT_DIMENSIONS,
   sumUp,
   toDecisionsAddress,
 } from './today-view.ts';
@@ -59,17 +59,17 @@ export function SplitDecisions({
   const rollout = status?.rollout;
   const { by, verdict, measure } = view;
   const marks = useMemo(
-    () => listMarks({ rollout, lists, gaps: found.gaps }, getSlotSpan(found)),
+    () => listTimeMarks({ rollout, lists, gaps: found.gaps }, getSpanOfAllSlots(found)),
     [rollout?.revision, lists, found],
   );
-  const at = useMemo(() => found.slots.map(readMoment), [found]);
+  const at = useMemo(() => found.slots.map(parseMoment), [found]);
   const series = useMemo(() => toSeries(found, measure), [found, measure]);
   const before = useMemo(
     () => computeEarlierLine(found, earlier, view),
     [found, earlier.against, earlier.agoMs, view],
   );
   const brush = (from: number, to: number) =>
-    goTo(formatAddress({ span: null, from: formatMinuteWord(from), to: formatMinuteWord(to - 1) }));
+    goTo(replaceQueryParameters({ span: null, from: formatUtcMinute(from), to: formatUtcMinute(to - 1) }));
   const title = `${verdict ?? 'Decisions'} by ${by}`;
   const note = 'drag across the chart to zoom in';
   const chart = { title, note, kind: 'bars' as const, at, series, marks, before, brush };
@@ -77,7 +77,7 @@ export function SplitDecisions({
       <h2 class="only-read">What was decided</h2>
       ${h(Controls, { view, attributes, session })}
       <div class="split">
-        ${h(Chart, { ...chart, format: measure === 'share' ? formatPercent : count })}
+        ${h(Chart, { ...chart, format: measure === 'share' ? formatPercent : formatNumberInGroups })}
         <div class="beside">${h(ExploredValues, { found, view })}</div>
       </div>
       ${found.asOf && h(AsKnown, found.asOf)}
@@ -88,8 +88,8 @@ export function SplitDecisions({
 
 function Controls({ view, attributes, session }: Pick<ExploredProps, 'view' | 'attributes' | 'session'>) {
   const { query, by, verdict, measure } = view;
-  const splits = [...SPLIT_NAMES, ...attributes.map((name) => `attribute(${name})`)];
-  const go = (name: string) => (value: string) => goTo(formatAddress({ [name]: value }));
+  const splits = [...SPLIT_DIMENSIONS, ...attributes.map((name) => `attribute(${name})`)];
+  const go = (name: string) => (value: string) => goTo(replaceQueryParameters({ [name]: value }));
   const set = COUNT_FIELDS.filter(({ name }) => query.get(name));
   return html`<form class="filters" onSubmit=${(event: Event) => event.preventDefault()}>
       ${renderChoice('Verdict', VERDICT_NAMES, { chosen: verdict, any: 'all verdicts', go: go('verdict') })}
@@ -97,7 +97,7 @@ function Controls({ view, attributes, session }: Pick<ExploredProps, 'view' | 'a
       ${renderChoice('As', MEASURES, { chosen: measure, go: go('measure') })}
       <div class="buttons">
         ${set.map(
-          ({ name, label }) => html`<a class="chip" href=${formatAddress({ [name]: null })}
+          ({ name, label }) => html`<a class="chip" href=${replaceQueryParameters({ [name]: null })}
             aria-label=${`Remove the filter ${label} ${query.get(name)}`}>
             ${label}: ${query.get(name)} <span aria-hidden="true">✕</span>
           </a>`,
@@ -119,10 +119,10 @@ function FoldedFilters({ query, session }: { query: URLSearchParams; session: Se
 
 /** Filters that narrow the counted decisions by several properties at once. */
 function Filters({ query, session }: { query: URLSearchParams; session: Session }) {
-  const none = Object.fromEntries(FILTER_NAMES.map((name) => [name, null]));
-  const submit = onSubmit((values) => goTo(formatAddress({ ...none, ...values })));
+  const none = Object.fromEntries(COUNT_FILTER_NAMES.map((name) => [name, null]));
+  const submit = onSubmit((values) => goTo(replaceQueryParameters({ ...none, ...values })));
   const version = query.get('ruleVersion') ?? undefined;
-  return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(formatAddress(none))}>
+  return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(replaceQueryParameters(none))}>
     ${COUNT_FIELDS.map((one) => renderFilterField(one, query.get(one.name) ?? undefined))}
     ${isAllowed(session, 'rules:read') && h(RuleNameOptions, { version })}
     <div class="buttons">
@@ -151,8 +151,8 @@ function toSeries({ values, all }: Exploration, measure: string) {
       }[measure] ?? decisions,
     total:
       measure === 'money'
-        ? `${count(Math.round(sumUp(money[currency] ?? [])))} ${currency}`
-        : count(sumUp(decisions)),
+        ? `${formatNumberInGroups(Math.round(sumUp(money[currency] ?? [])))} ${currency}`
+        : formatNumberInGroups(sumUp(decisions)),
   }));
 }
 
@@ -176,23 +176,25 @@ function ExploredValues({ found, view }: { found: Exploration; view: TodayView }
     by,
     ...declareNumberColumns('decisions', 'of all', ...(money ? ['asked for', 'paid of granted'] : [])),
   ];
-  const parameter = getSearchParameter(by);
+  const parameter = findSearchParameter(by);
   return html`${renderTable(
     { name: `By ${by}`, columns },
     found.values,
     ({ value, decisions, money: amounts, orders }) => {
       const own = value !== null && parameter !== null ? { [parameter]: value } : null;
-      const number = count(sumUp(decisions));
+      const number = formatNumberInGroups(sumUp(decisions));
       const deeper = by === 'rule' ? {} : { by: 'rule' };
       return [
         own === null
           ? (value ?? 'others')
-          : html`<a href=${formatAddress({ ...own, ...deeper })}>${value}</a>`,
+          : html`<a href=${replaceQueryParameters({ ...own, ...deeper })}>${value}</a>`,
         own === null ? number : html`<a href=${toDecisionsAddress(view, found, own)}>${number}</a>`,
         formatShare(sumUp(decisions), sumUp(found.all)),
         ...(money
           ? [
-              Object.entries(amounts).map(([name, asked]) => `${count(Math.round(sumUp(asked)))} ${name} `),
+              Object.entries(amounts).map(
+                ([name, asked]) => `${formatNumberInGroups(Math.round(sumUp(asked)))} ${name} `,
+              ),
               orders === null ? '–' : formatShare(sumUp(orders.paid), sumUp(orders.granted)),
             ]
           : []),

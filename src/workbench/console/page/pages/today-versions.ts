@@ -1,7 +1,12 @@
 import { isAllowed } from '#workbench/console/page/api.ts';
 import { h, html } from '#workbench/console/page/html.ts';
 import type { PlannedChange } from '#workbench/console/page/parts/confirm.ts';
-import { count, counted, formatDateTime, shortenDigest } from '#workbench/console/page/parts/format.ts';
+import {
+  counted,
+  formatDateTime,
+  formatNumberInGroups,
+  shortenDigest,
+} from '#workbench/console/page/parts/format.ts';
 import { toVersionPath } from '#workbench/console/page/parts/links.ts';
 import { renderEmpty, UnreadableRollout } from '#workbench/console/page/parts/notice.ts';
 import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
@@ -14,7 +19,7 @@ import type {
   Session,
   TrialCounts,
 } from '#workbench/console/page/questions.ts';
-import { RollBackButtons } from './take-back.ts';
+import { RollBackButtons } from './roll-back-buttons.ts';
 
 type Candidate = Rollout['candidates'][number];
 
@@ -59,9 +64,9 @@ function renderCandidate(candidate: Candidate, trial: TrialCounts | undefined) {
 }
 
 function describeTrial({ mode }: Candidate, { shadow, arms, candidateErrors }: TrialCounts) {
-  const errors = candidateErrors === 0 ? '' : `, threw ${count(candidateErrors)} times`;
+  const errors = candidateErrors === 0 ? '' : `, threw ${formatNumberInGroups(candidateErrors)} times`;
   return mode === 'shadow'
-    ? `${count(shadow.different)} of ${counted(shadow.compared, 'verdict')} differ${errors}`
+    ? `${formatNumberInGroups(shadow.different)} of ${counted(shadow.compared, 'verdict')} differ${errors}`
     : `${counted(arms.candidate.verdicts, 'verdict')}${errors}`;
 }
 

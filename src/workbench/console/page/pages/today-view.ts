@@ -2,16 +2,16 @@ import { SPLIT_MEMBERS } from '#decision/filter-members.ts';
 import { useAnswer } from '#workbench/console/page/api.ts';
 import { useMemo } from '#workbench/console/page/html.ts';
 import { COUNT_FIELDS } from '#workbench/console/page/parts/filter-field.ts';
-import { readMoment, writeMoment } from '#workbench/console/page/parts/format.ts';
+import { parseMoment, toMomentText } from '#workbench/console/page/parts/format.ts';
 import { toDecisionsPath } from '#workbench/console/page/parts/links.ts';
-import { formatMinuteWord, type ShownTime } from '#workbench/console/page/parts/time-span.ts';
+import { formatUtcMinute, type ShownTime } from '#workbench/console/page/parts/time-span.ts';
 import { type ExplorationAnswer, explorationQuestion } from '#workbench/console/page/questions.ts';
 
 /** The counts of decisions as the service answers them: by slots of time, and split by one property. */
 export type Exploration = ExplorationAnswer['exploration'];
 
 /** The properties by which decisions are split, in the sequence in which the page lists them. */
-export const SPLIT_NAMES = [
+export const SPLIT_DIMENSIONS = [
   ...(['verdict', 'rule', 'signal', 'flag', 'group', 'bot', 'waitLevel', 'platform'] as const),
   ...(['pointOfSale', 'method', 'version', 'arm'] as const),
 ];
@@ -22,7 +22,7 @@ const ATTRIBUTE_SPLIT = /^attribute\((\w+)\)$/;
 const PARAMETERS: ReadonlyMap<string, string> = new Map(Object.entries(SPLIT_MEMBERS));
 
 /** The parameters that narrow the counted decisions. */
-export const FILTER_NAMES = COUNT_FIELDS.map(({ name }) => name);
+export const COUNT_FILTER_NAMES = COUNT_FIELDS.map(({ name }) => name);
 
 export const DAY_MS = 86_400_000;
 export const WEEK_MS = 7 * DAY_MS;
@@ -39,7 +39,7 @@ export interface TodayView {
   readonly measure: string;
 }
 
-export function readView(query: URLSearchParams, time: ShownTime): TodayView {
+export function readTodayView(query: URLSearchParams, time: ShownTime): TodayView {
   const [by, measure] = [query.get('by') ?? 'verdict', query.get('measure') ?? 'count'];
   return { query, time, by, verdict: query.get('verdict'), measure };
 }
@@ -48,7 +48,7 @@ export function readView(query: URLSearchParams, time: ShownTime): TodayView {
  * Returns the search parameter that finds the decisions with a value of a dimension (a property by which
  * decisions are split). Returns null if there is none.
  */
-export function getSearchParameter(dimension: string) {
+export function findSearchParameter(dimension: string) {
   return PARAMETERS.get(dimension) ?? null;
 }
 
@@ -56,7 +56,7 @@ function toNarrowedQuery({ query, by, verdict, measure }: TodayView) {
   const [, attribute] = ATTRIBUTE_SPLIT.exec(by) ?? [];
   const split = attribute === undefined ? { by } : { attribute };
   const asked = new URLSearchParams({ ...split, ...(verdict && { verdict }) });
-  for (const name of FILTER_NAMES) if (query.has(name)) asked.set(name, query.get(name) ?? '');
+  for (const name of COUNT_FILTER_NAMES) if (query.has(name)) asked.set(name, query.get(name) ?? '');
   if (measure === 'money') asked.set('include', 'money');
   return asked;
 }
@@ -69,15 +69,15 @@ export function toExploreQuery(view: TodayView) {
   const { name, span } = view.time;
   const asked = toNarrowedQuery(view);
   if (name !== null) asked.set('span', name === 'all' ? LONGEST : name);
-  else if (span.from !== undefined) asked.set('from', writeMoment(span.from));
-  if (name === null && span.to !== undefined) asked.set('to', writeMoment(span.to));
-  if (span.asOf !== undefined) asked.set('asOf', writeMoment(span.asOf));
+  else if (span.from !== undefined) asked.set('from', toMomentText(span.from));
+  if (name === null && span.to !== undefined) asked.set('to', toMomentText(span.to));
+  if (span.asOf !== undefined) asked.set('asOf', toMomentText(span.asOf));
   return asked;
 }
 
 /** Returns the span from the first slot to the end of the last slot, or to now. */
-export function getSlotSpan({ slots, stepMs }: Exploration) {
-  const [first, last] = [slots[0], slots.at(-1)].map((slot) => (slot === undefined ? 0 : readMoment(slot)));
+export function getSpanOfAllSlots({ slots, stepMs }: Exploration) {
+  const [first, last] = [slots[0], slots.at(-1)].map((slot) => (slot === undefined ? 0 : parseMoment(slot)));
   const from = first ?? 0;
   const now = Math.floor(Date.now() / 10_000) * 10_000;
   return { from, to: Math.max(from + 1, Math.min(now, (last ?? 0) + stepMs)) };
@@ -100,7 +100,7 @@ export interface EarlierDecisions {
 
 /** Requests the decisions of the earlier times. The same time is requested only once. */
 export function useEarlierDecisions(found: Exploration | null, view: TodayView): EarlierDecisions {
-  const { from, to } = found === null ? { from: 0, to: 0 } : getSlotSpan(found);
+  const { from, to } = found === null ? { from: 0, to: 0 } : getSpanOfAllSlots(found);
   const longMs = to - from;
   const against = view.query.get('against') ?? (longMs <= DAY_MS ? 'day' : 'week');
   const agoMs = Math.max(against === 'day' ? DAY_MS : against === 'week' ? WEEK_MS : 0, longMs);
@@ -114,7 +114,7 @@ export function useEarlierDecisions(found: Exploration | null, view: TodayView):
 }
 
 /** Describes how much earlier the compared time is. */
-export function formatAgo(agoMs: number) {
+export function describeEarlierTime(agoMs: number) {
   if (agoMs === DAY_MS) return 'a day earlier';
   return agoMs === WEEK_MS ? 'a week earlier' : 'the time before';
 }
@@ -133,39 +133,39 @@ export function computeEarlierLine(
 ): { readonly name: string; readonly values: readonly (number | null)[] } | null {
   const isLine = measure === 'count' ? !COUNTED_TWICE.includes(by) : measure === 'share' && verdict !== null;
   if (against === null || !isLine || against.stepMs !== found.stepMs) return null;
-  const places = new Map(against.slots.map((slot, place) => [readMoment(slot) + agoMs, place]));
+  const places = new Map(against.slots.map((slot, place) => [parseMoment(slot) + agoMs, place]));
   const counted =
     verdict === null ? against.all : against.values.find((one) => one.value === verdict)?.decisions;
   const values = found.slots.map((slot) => {
-    const place = places.get(readMoment(slot));
+    const place = places.get(parseMoment(slot));
     if (place === undefined) return null;
     const [part = 0, whole = 0] = [counted?.[place], against.all[place]];
     if (measure === 'count') return part;
     return whole === 0 ? null : (100 * part) / whole;
   });
-  return values.every((value) => !value) ? null : { name: formatAgo(agoMs), values };
+  return values.every((value) => !value) ? null : { name: describeEarlierTime(agoMs), values };
 }
 
 function toEarlierQuery(found: Exploration | null, view: TodayView, agoMs: number) {
   if (found === null) return null;
-  const { from, to } = getSlotSpan(found);
+  const { from, to } = getSpanOfAllSlots(found);
   const asked = toNarrowedQuery({ ...view, by: 'verdict', verdict: null, measure: 'count' });
-  asked.set('from', writeMoment(from - agoMs));
-  asked.set('to', writeMoment(to - agoMs));
+  asked.set('from', toMomentText(from - agoMs));
+  asked.set('to', toMomentText(to - agoMs));
   return asked;
 }
 
 /** Returns the query for why a verdict changed since the earlier time. */
-export function toChangeQuery(found: Exploration, view: TodayView, verdict: string, agoMs: number) {
-  const { from, to } = getSlotSpan(found);
+export function toVerdictChangeQuery(found: Exploration, view: TodayView, verdict: string, agoMs: number) {
+  const { from, to } = getSpanOfAllSlots(found);
   const asked = toNarrowedQuery({ ...view, by: 'verdict', verdict, measure: 'count' });
   const times = { from, to, againstFrom: from - agoMs, againstTo: to - agoMs };
-  for (const [name, at] of Object.entries(times)) asked.set(name, writeMoment(at));
+  for (const [name, at] of Object.entries(times)) asked.set(name, toMomentText(at));
   return asked;
 }
 
 /** Computes a share of all decisions, in percent. */
-export function computeShare(found: Exploration, value: string) {
+export function computePercentOfAll(found: Exploration, value: string) {
   const all = sumUp(found.all);
   return all === 0
     ? 0
@@ -185,13 +185,13 @@ export function toDecisionsAddress(
   found: Exploration,
   more: Readonly<Record<string, string>>,
 ) {
-  const { from, to } = getSlotSpan(found);
+  const { from, to } = getSpanOfAllSlots(found);
   const listed = new URLSearchParams({
-    from: formatMinuteWord(from),
-    to: formatMinuteWord(to - 1),
+    from: formatUtcMinute(from),
+    to: formatUtcMinute(to - 1),
     ...(verdict && { verdict }),
   });
-  for (const name of FILTER_NAMES) if (query.has(name)) listed.set(name, query.get(name) ?? '');
+  for (const name of COUNT_FILTER_NAMES) if (query.has(name)) listed.set(name, query.get(name) ?? '');
   for (const [name, value] of Object.entries(more)) listed.set(name, value);
   return toDecisionsPath(Object.fromEntries(listed));
 }

@@ -1,10 +1,10 @@
 import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useMemo } from '#workbench/console/page/html.ts';
 import type { PlannedChange } from '#workbench/console/page/parts/confirm.ts';
-import { count, formatPercent } from '#workbench/console/page/parts/format.ts';
+import { formatNumberInGroups, formatPercent } from '#workbench/console/page/parts/format.ts';
 import { renderName } from '#workbench/console/page/parts/name.ts';
 import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
-import { formatAddress } from '#workbench/console/page/parts/time-span.ts';
+import { replaceQueryParameters } from '#workbench/console/page/parts/time-span.ts';
 import { VERDICT_SIGNS } from '#workbench/console/page/parts/verdict.ts';
 import {
   explorationQuestion,
@@ -12,16 +12,16 @@ import {
   type RolloutStatus,
   type Session,
 } from '#workbench/console/page/questions.ts';
-import { RollBackButtons } from './take-back.ts';
+import { RollBackButtons } from './roll-back-buttons.ts';
 import type { EarlierDecisions, Exploration, TodayView } from './today-view.ts';
 import {
-  computeShare,
+  computePercentOfAll,
   DAY_MS,
-  getSearchParameter,
-  getSlotSpan,
+  findSearchParameter,
+  getSpanOfAllSlots,
   sumUp,
-  toChangeQuery,
   toDecisionsAddress,
+  toVerdictChangeQuery,
   WEEK_MS,
 } from './today-view.ts';
 
@@ -51,17 +51,17 @@ interface WhyChangedProps extends RemedyContext {
  * that changed most. A fall is explained by the verdict that rose instead.
  */
 export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
-  const { from, to } = getSlotSpan(found);
+  const { from, to } = getSpanOfAllSlots(found);
   const { against: before, agoMs } = earlier;
   const moved =
     before === null || sumUp(before.all) === 0 ? null : findMovedVerdicts(found, before, view.verdict);
   const query = useMemo(
-    () => (moved === null ? null : toChangeQuery(found, view, moved.rose, agoMs)),
+    () => (moved === null ? null : toVerdictChangeQuery(found, view, moved.rose, agoMs)),
     [from, view, agoMs, moved?.rose],
   );
   const change =
     useAnswer(query === null ? null : explorationQuestion(query)).data?.exploration.change ?? null;
-  const ways = listEarlierTimes(to - from, agoMs);
+  const ways = renderEarlierTimes(to - from, agoMs);
   // The choices of an earlier time stay, because the time right before may have decisions where the chosen
   // one has none.
   if (before !== null && sumUp(before.all) === 0 && to - from < agoMs)
@@ -73,7 +73,7 @@ export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
   if (before === null || moved === null || change === null) return null;
   const { rose, fell } = moved;
   const words = (verdict: string) =>
-    `${verdict} ${[before, found].map((one) => formatPercent(computeShare(one, verdict))).join(' → ')}`;
+    `${verdict} ${[before, found].map((one) => formatPercent(computePercentOfAll(one, verdict))).join(' → ')}`;
   const row = (one: Contribution) => toContributionRow(one, { view, found, rose });
   return html`<section class="card">
     <h2>${describeChange(fell, rose, change.contributions.length > 0)}</h2>
@@ -97,7 +97,7 @@ function describeChange(fell: string | null, rose: string, isBeyondChance: boole
 }
 
 /** Renders a link for each earlier time with which a time of this length may be compared. */
-function listEarlierTimes(longMs: number, agoMs: number) {
+function renderEarlierTimes(longMs: number, agoMs: number) {
   const ways = [
     ['day', 'a day earlier', DAY_MS],
     ['week', 'a week earlier', WEEK_MS],
@@ -108,7 +108,7 @@ function listEarlierTimes(longMs: number, agoMs: number) {
       .filter(([, , ms]) => ms >= longMs)
       .map(([name, text, ms]) => {
         const current = ms === agoMs ? 'page' : undefined;
-        return html`<a href=${formatAddress({ against: name })} aria-current=${current}>${text}</a>`;
+        return html`<a href=${replaceQueryParameters({ against: name })} aria-current=${current}>${text}</a>`;
       })}
   </nav>`;
 }
@@ -121,7 +121,7 @@ function listEarlierTimes(longMs: number, agoMs: number) {
 function findMovedVerdicts(found: Exploration, before: Exploration, chosen: string | null) {
   const moves = VERDICT_SIGNS.map(({ name }) => ({
     name,
-    points: computeShare(found, name) - computeShare(before, name),
+    points: computePercentOfAll(found, name) - computePercentOfAll(before, name),
   })).toSorted((a, b) => b.points - a.points);
   const [most, least] = [moves[0], moves.at(-1)];
   if (most === undefined || least === undefined || most.points <= 0) return null;
@@ -134,14 +134,18 @@ function toContributionRow(
   { dimension, value, before, after, difference, share }: Contribution,
   { view, found, rose }: { view: TodayView; found: Exploration; rose: string },
 ) {
-  const parameter = getSearchParameter(dimension);
+  const parameter = findSearchParameter(dimension);
   const narrow = parameter === null ? null : { [parameter]: value, verdict: rose };
   return [
-    html`<a href=${formatAddress({ by: dimension, verdict: rose })}>${dimension}</a>`,
+    html`<a href=${replaceQueryParameters({ by: dimension, verdict: rose })}>${dimension}</a>`,
     narrow === null
       ? value
       : html`<a href=${toDecisionsAddress(view, found, narrow)}>${renderName(value)}</a>`,
-    ...[count(before.part), count(after.part), count(Math.round(difference))],
+    ...[
+      formatNumberInGroups(before.part),
+      formatNumberInGroups(after.part),
+      formatNumberInGroups(Math.round(difference)),
+    ],
     formatPercent(100 * share),
   ];
 }

@@ -2,7 +2,7 @@ import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useMemo } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { useConfirmedChange } from '#workbench/console/page/parts/confirm.ts';
-import { count, formatPercent } from '#workbench/console/page/parts/format.ts';
+import { formatNumberInGroups, formatPercent } from '#workbench/console/page/parts/format.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import type { ShownTime } from '#workbench/console/page/parts/time-span.ts';
 import { renderFigures, VERDICT_SIGNS } from '#workbench/console/page/parts/verdict.ts';
@@ -13,13 +13,13 @@ import {
   ROLLOUT_STATUS,
 } from '#workbench/console/page/questions.ts';
 import { SplitDecisions } from './today-chart.ts';
-import { TodayStatus } from './today-state.ts';
+import { TodayStatus } from './today-status.ts';
 import { renderDecidingVersions, renderNodesTable } from './today-versions.ts';
 import type { EarlierDecisions, Exploration, TodayView } from './today-view.ts';
 import {
-  computeShare,
-  FILTER_NAMES,
-  readView,
+  COUNT_FILTER_NAMES,
+  computePercentOfAll,
+  readTodayView,
   sumUp,
   toDecisionsAddress,
   toExploreQuery,
@@ -35,7 +35,7 @@ const EVERY_MINUTE_MS = 60_000;
  * why they changed.
  */
 export function TodayPage({ session, place, time }: PageProps) {
-  const view = useMemo(() => readView(place.query, time), [place.query.toString()]);
+  const view = useMemo(() => readTodayView(place.query, time), [place.query.toString()]);
   const everyMs = choosePollMs(time);
   const mayCount = isAllowed(session, 'figures') || isAllowed(session, 'rules');
   const ofVerdicts = toExploreQuery({ ...view, by: 'verdict', verdict: null, measure: 'count' });
@@ -78,7 +78,7 @@ export function TodayPage({ session, place, time }: PageProps) {
  */
 function hasChart(found: Exploration | null, { query, verdict }: TodayView): found is Exploration {
   if (found === null) return false;
-  return sumUp(found.all) > 0 || verdict !== null || FILTER_NAMES.some((name) => query.has(name));
+  return sumUp(found.all) > 0 || verdict !== null || COUNT_FILTER_NAMES.some((name) => query.has(name));
 }
 
 /** Chooses how often to ask again. A time that is over does not change any more. */
@@ -105,7 +105,7 @@ function renderCounts(
     );
   const items = VERDICT_SIGNS.map(({ name, color }) => {
     const to = toDecisionsAddress(view, found, { verdict: name });
-    const value = html`<a href=${to}>${formatPercent(computeShare(found, name))}</a>`;
+    const value = html`<a href=${to}>${formatPercent(computePercentOfAll(found, name))}</a>`;
     const title = html`<i class="dot" style=${{ background: `var(${color})` }}></i>${name}`;
     return [
       title,
@@ -117,7 +117,7 @@ function renderCounts(
   return renderFigures([
     [
       'verdicts',
-      html`<a href=${toDecisionsAddress(view, found, {})}>${count(decisions)}</a>`,
+      html`<a href=${toDecisionsAddress(view, found, {})}>${formatNumberInGroups(decisions)}</a>`,
       [renderTimesSince(found, day, 'day'), renderTimesSince(found, week, 'week')],
     ],
     ...items,
@@ -135,7 +135,9 @@ function renderChange(difference: number, text: string, ago: string): Html {
 
 function renderPointsSince(found: Exploration, earlier: Exploration | null, verdict: string, ago: string) {
   if (earlier === null || sumUp(earlier.all) === 0) return null;
-  const points = Number((computeShare(found, verdict) - computeShare(earlier, verdict)).toFixed(1));
+  const points = Number(
+    (computePercentOfAll(found, verdict) - computePercentOfAll(earlier, verdict)).toFixed(1),
+  );
   return renderChange(points, `${Math.abs(points).toFixed(1)} points`, ago);
 }
 
@@ -143,5 +145,5 @@ function renderTimesSince(found: Exploration, earlier: Exploration | null, ago: 
   const before = earlier === null ? 0 : sumUp(earlier.all);
   if (before === 0) return null;
   const share = Math.round((100 * (sumUp(found.all) - before)) / before);
-  return renderChange(share, `${count(Math.abs(share))} %`, ago);
+  return renderChange(share, `${formatNumberInGroups(Math.abs(share))} %`, ago);
 }

@@ -10,9 +10,9 @@ import {
   useJob,
 } from '#workbench/console/page/parts/evidence.ts';
 import { renderChoice } from '#workbench/console/page/parts/form.ts';
-import { count, formatDateTime, readMoment } from '#workbench/console/page/parts/format.ts';
+import { formatDateTime, formatNumberInGroups, parseMoment } from '#workbench/console/page/parts/format.ts';
 import { renderSampleOrders } from '#workbench/console/page/parts/links.ts';
-import { useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { useAction } from '#workbench/console/page/parts/notice.ts';
 import {
   declareColumns as columnsOf,
   declareNumberColumns,
@@ -39,7 +39,7 @@ const ORDERS_MAX = 5;
 /** Shows the figures of a candidate beside those of the active version. */
 export function renderTrialCounts({ active }: Rollout, { version, mode }: Candidate, trial: TrialCounts) {
   const { candidateErrors: errors } = trial;
-  const threw = `${version} threw ${count(errors)} times; ${active.version} decided instead.`;
+  const threw = `${version} threw ${formatNumberInGroups(errors)} times; ${active.version} decided instead.`;
   const shown = mode === 'shadow' ? renderShadowDifferences : renderArmsTable;
   return html`${errors > 0 && html`<p class="bad">${threw}</p>`}
     ${shown(trial, active.version, version)}`;
@@ -56,7 +56,7 @@ function renderShadowDifferences({ shadow }: TrialCounts, active: string, candid
     'sample orders',
   ];
   return html`<p>
-      <b class="num">${count(different)}</b> of <b class="num">${count(compared)}</b> verdicts differ:
+      <b class="num">${formatNumberInGroups(different)}</b> of <b class="num">${formatNumberInGroups(compared)}</b> verdicts differ:
       ${' '}${formatInterval(estimateShare(different, compared))}.
     </p>
     ${
@@ -65,7 +65,7 @@ function renderShadowDifferences({ shadow }: TrialCounts, active: string, candid
         { name: 'Differences', columns },
         mergeByGroup(differences),
         ({ change, times, groups, orders }) => [
-          ...[count(times), change, groups.join(', '), renderSampleOrders(orders)],
+          ...[formatNumberInGroups(times), change, groups.join(', '), renderSampleOrders(orders)],
         ],
       )
     }`;
@@ -82,7 +82,7 @@ function mergeByGroup(differences: readonly Difference[]) {
       change,
       times: parts.reduce((sum, part) => sum + part.count, 0),
       groups: parts.flatMap(({ group, count: times }) =>
-        group === null ? [] : [`${group} ${count(times)}`],
+        group === null ? [] : [`${group} ${formatNumberInGroups(times)}`],
       ),
       orders: parts.flatMap(({ sampleOrders }) => sampleOrders).slice(0, ORDERS_MAX),
     }))
@@ -147,9 +147,13 @@ function renderArmsTable({ arms, shares, breach, gains }: TrialCounts, active: s
     ),
   ];
   return html`${renderTable({ name: 'Arms', columns, kind: 'arms' }, rows, ([version, arm]) => [
-    ...[html`<b>${version}</b>`, count(arms[arm].verdicts), count(arms[arm].clients.seen)],
+    ...[
+      html`<b>${version}</b>`,
+      formatNumberInGroups(arms[arm].verdicts),
+      formatNumberInGroups(arms[arm].clients.seen),
+    ],
     ...shares.map((one) => formatInterval(one[arm])),
-    ...statuses.map((status) => count(renderClientsBy(status, arms[arm].clients))),
+    ...statuses.map((status) => formatNumberInGroups(countClientsBy(status, arms[arm].clients))),
   ])}
     <p class="faint">
       Shares of clients, with 95 % intervals. A client counts once, with all verdicts since this share began.
@@ -159,7 +163,7 @@ function renderArmsTable({ arms, shares, breach, gains }: TrialCounts, active: s
     ${gains.map((gain) => html`<p class="good">Better: ${gain}.</p>`)}`;
 }
 
-function renderClientsBy(
+function countClientsBy(
   status: 'paid' | 'unpaid' | 'unknown',
   { seen, paid, unpaid }: TrialCounts['arms']['active']['clients'],
 ) {
@@ -178,7 +182,7 @@ function renderClientsBy(
 /** The results of the versions on trial. They are counted when somebody asks. */
 export function ExperimentPart({ rollout, session }: { rollout: Rollout; session: Session }) {
   const [jobId, setJobId] = useState<string | null>(null);
-  const { attempt, isBusy, trouble } = useAttempt();
+  const { attempt, isBusy, trouble } = useAction();
   const answer = useJob(jobId, EXPERIMENT_QUESTION);
   const canary = rollout.candidates.find(({ mode }) => mode === 'canary');
   if (canary === undefined || !isAllowed(session, 'rules')) return null;
@@ -229,10 +233,10 @@ function TrendChart({ trend, version, metric }: TrendChartProps) {
       name,
       color: figure === 'value' ? '--accent' : '--ink-faint',
       values: seen.map((one) => 1000 * one[figure]),
-      total: roundToThousandths(1000 * (seen.at(-1)?.[figure] ?? 0)),
+      total: formatOneDecimal(1000 * (seen.at(-1)?.[figure] ?? 0)),
     });
     return [
-      seen.map((one) => readMoment(one.at)),
+      seen.map((one) => parseMoment(one.at)),
       [line('from', 'low'), line('to', 'high'), line('difference', 'value')],
     ];
   }, [trend, version, metric]);
@@ -243,10 +247,10 @@ function TrendChart({ trend, version, metric }: TrendChartProps) {
     note,
     at,
     series,
-    format: roundToThousandths,
+    format: formatOneDecimal,
   });
 }
 
-function roundToThousandths(value: number) {
+function formatOneDecimal(value: number) {
   return value.toFixed(1);
 }

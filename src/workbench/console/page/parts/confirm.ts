@@ -1,7 +1,7 @@
 import { type Html, h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import { onSubmit, renderField } from './form.ts';
 import { renderName } from './name.ts';
-import { useAttempt } from './notice.ts';
+import { useAction } from './notice.ts';
 
 /** A title about a payer or a value, whose name `renderName` shows. */
 interface NamedTitle {
@@ -54,7 +54,7 @@ function Confirm<T>({
   children,
 }: PlannedChange<T> & { done: (result: T) => void; cancel: () => void }) {
   const dialog = useRef<HTMLDialogElement | null>(null);
-  const { attempt, isBusy, trouble } = useAttempt();
+  const { attempt, isBusy, trouble } = useAction();
   const titleText = typeof title === 'string' ? title : `${title.before} ${title.name}${title.after}`;
   useEffect(() => {
     dialog.current?.showModal();
@@ -114,7 +114,7 @@ export function renderReasonField(who?: string, label = 'Reason', usual = '') {
  * The field for a second confirmation of a change that reaches many payers: the person has to type the
  * version.
  */
-export function renderVersionField(version: string) {
+export function renderConfirmVersionField(version: string) {
   const pattern = version.replaceAll('.', '\\.');
   return renderField(`Type ${version} to confirm`, {
     required: true,

@@ -10,7 +10,7 @@ import type {
 import { DRAFT_DIFF, REWRITE_CASES, ruleDiffQuestion } from '#workbench/console/page/questions.ts';
 import { counted, formatFact } from './format.ts';
 import { toVersionPath } from './links.ts';
-import { Loading, RefusalNotice, renderAnswer, useAttempt } from './notice.ts';
+import { Loading, RefusalNotice, renderAnswer, useAction } from './notice.ts';
 import { renderPill, type Tone } from './verdict.ts';
 import { replaceFileText, type WorkingCopy } from './working-copy.ts';
 
@@ -123,7 +123,7 @@ interface CasesOfDraft {
  * The results of a version's cases: failed ones first, then what the cases leave untested. `draft` lets
  * the person rewrite the cases of a draft.
  */
-export function renderCases(
+export function renderCaseResults(
   { passed, failed, failures, coverage }: CasesRun,
   { platform }: Session,
   draft: CasesOfDraft | null = null,
@@ -136,8 +136,8 @@ export function renderCases(
     ${failed > 0 && draft && h(NewLengths, { key: draft.copy.files, ...draft })}
     ${failed > failures.length && html`<p class="faint">And ${failed - failures.length} more.</p>`}
     <div class="two">
-      ${formatCoverage('rules that decided in a case', rules)}
-      ${formatCoverage('conditions seen both true and false', conditions)}
+      ${renderCoverage('rules that decided in a case', rules)}
+      ${renderCoverage('conditions seen both true and false', conditions)}
     </div>
     ${renderFolded(
       `${counted(untestedRules.length, 'rule')} without a test`,
@@ -164,7 +164,7 @@ function renderCasesPill(passed: number, failed: number) {
   return html`${renderPill(`${failed} failed`, 'bad')} ${passed} passed`;
 }
 
-function formatCoverage(name: string, { tested, total, percent }: CasesRun['coverage']['rules']) {
+function renderCoverage(name: string, { tested, total, percent }: CasesRun['coverage']['rules']) {
   return html`<p class="coverage">
     <span>${name}</span>
     <span class="bar"><i style=${{ width: `${percent}%` }}></i></span>
@@ -185,7 +185,7 @@ function renderFailure({ caseName, at, lines }: CasesRun['failures'][number]) {
  */
 function NewLengths({ copy, change }: CasesOfDraft) {
   const [found, setFound] = useState<RewrittenCases | null>(null);
-  const { attempt, trouble } = useAttempt();
+  const { attempt, trouble } = useAction();
   const { version, files } = copy;
   const look = () => attempt(() => askService('POST', REWRITE_CASES, { version, files }).then(setFound));
   const write = () =>

@@ -10,8 +10,8 @@ import {
   type OrderCounts,
   type Presentation,
 } from '#workbench/console/page/questions.ts';
-import { count, formatDateTime, formatShare, VERSION_NAME } from './format.ts';
-import { Loading, RefusalNotice, useAttempt } from './notice.ts';
+import { formatDateTime, formatNumberInGroups, formatShare, VERSION_NAME_PATTERN } from './format.ts';
+import { Loading, RefusalNotice, useAction } from './notice.ts';
 import { type ColumnKind, renderTable, sortRows, useSort } from './table.ts';
 
 /** The outcomes of orders, in the sequence in which they are stacked. */
@@ -30,9 +30,9 @@ export function countAllOrders({ paid, unpaid, turnedAway, unknown }: OrderCount
  * Renders a bar of orders by outcome. `most` is the number of orders at which the bar has its full length.
  */
 export function renderOrdersBar(orders: OrderCounts, most: number) {
-  const words = ORDER_STATUSES.map(({ name, words: status }) => `${count(orders[name])} ${status}`).join(
-    ', ',
-  );
+  const words = ORDER_STATUSES.map(
+    ({ name, words: status }) => `${formatNumberInGroups(orders[name])} ${status}`,
+  ).join(', ');
   return html`<div class="orders" role="img" aria-label=${words} title=${words}>
     ${ORDER_STATUSES.map(({ name, color }) => {
       const width = `${most === 0 ? 0 : (100 * orders[name]) / most}%`;
@@ -123,7 +123,7 @@ export function EvidenceTableView({ table: { title, columns, rows }, wayOf }: Sh
   });
 }
 
-const VERSION = new RegExp(`^${VERSION_NAME}$`);
+const VERSION = new RegExp(`^${VERSION_NAME_PATTERN}$`);
 
 /**
  * Chooses how a column is shown. A heading that is a version keeps its spelling, and figures stand at the
@@ -155,7 +155,7 @@ function formatNumber(value: number, kind: Column['kind']) {
     case 'text':
       return String(value);
     case 'count':
-      return count(value);
+      return formatNumberInGroups(value);
     case 'share':
       return (100 * value).toFixed(1);
     case 'figure':
@@ -182,14 +182,14 @@ export function useJob<Result>(
   work: JobQuestion<Result>,
 ): AnswerState<FinishedJob<Result>> {
   const question = jobId === null ? null : evidenceJobQuestion(jobId, work);
-  const answer = useAnswer(question, ({ job }) => (isUnderWay(job) ? FOLLOW_MS : 0));
+  const answer = useAnswer(question, ({ job }) => (isJobUnderWay(job) ? FOLLOW_MS : 0));
   const { data, error } = answer;
-  if (data === null || error?.status !== 404 || !isUnderWay(data.job)) return answer;
+  if (data === null || error?.status !== 404 || !isJobUnderWay(data.job)) return answer;
   // A job that is cancelled just as it ends is forgotten by the service, which then answers 404.
   return { ...answer, data: { ...data, job: { ...data.job, state: 'cancelled' } } };
 }
 
-export function isUnderWay({ state }: EvidenceJob) {
+export function isJobUnderWay({ state }: EvidenceJob) {
   return state === 'waiting' || state === 'running';
 }
 
@@ -226,7 +226,7 @@ function Ended({ title, again, children }: { title: string; again: () => void; c
 }
 
 function UnderWay({ job }: { job: EvidenceJob }) {
-  const { attempt, trouble } = useAttempt();
+  const { attempt, trouble } = useAction();
   const cancel = () => attempt(() => askService('DELETE', evidenceJobQuestion(job.jobId)));
   const { done, of } = job.progress ?? { done: 0, of: 0 };
   return html`<div class="notice" role="status">
@@ -243,5 +243,5 @@ function UnderWay({ job }: { job: EvidenceJob }) {
 function formatProgress(state: EvidenceJob['state'], done: number, of: number) {
   if (state === 'waiting') return 'Waiting: a node does one run at a time.';
   if (of === 0) return 'Running: counting the decisions.';
-  return `Running: ${count(done)} of ${count(of)} decisions, ${formatShare(done, of)}`;
+  return `Running: ${formatNumberInGroups(done)} of ${formatNumberInGroups(of)} decisions, ${formatShare(done, of)}`;
 }

@@ -3,7 +3,7 @@ import { useAnswer } from '#workbench/console/page/api.ts';
 import { html } from '#workbench/console/page/html.ts';
 import { ROLLOUT_STATUS, ruleFolderQuestion } from '#workbench/console/page/questions.ts';
 import { renderChoice, renderField } from './form.ts';
-import { VERSION_FORM, VERSION_NAME } from './format.ts';
+import { VERSION_FORM, VERSION_NAME_PATTERN } from './format.ts';
 
 /** A parameter of the search for decisions, for which forms have a field. */
 export interface SearchField {
@@ -25,7 +25,7 @@ const NOT_COUNTED: readonly string[] = ['verdict', 'requestId', ...Object.keys(L
 export const COUNT_FIELDS = SEARCH_FIELDS.filter(({ name }) => !NOT_COUNTED.includes(name));
 
 const AMOUNT = { inputmode: 'decimal', pattern: '[0-9]+([.][0-9]+)?', title: 'A number, like 25.00' };
-const RULE_VERSION = { pattern: VERSION_NAME, title: VERSION_FORM };
+const RULE_VERSION = { pattern: VERSION_NAME_PATTERN, title: VERSION_FORM };
 
 /** An input for a parameter of a search. It proposes rules if `RuleNameOptions` stands beside it. */
 export function renderFilterField({ name, label, value }: SearchField, chosen: string | undefined) {

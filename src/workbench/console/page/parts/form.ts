@@ -13,11 +13,11 @@ type Inputs = PartialInputHTMLAttributes<HTMLInputElement>;
 
 /** An input with a label. `hint` says which value belongs into the input. */
 export function renderField(label: string, input: Inputs, hint?: string) {
-  return renderLabelled(label, html`<input ...${input} />`, hint);
+  return renderLabelledControl(label, html`<input ...${input} />`, hint);
 }
 
 /** Any form control with a label, such as a select. */
-export function renderLabelled(label: string, filledIn: Html, hint?: string) {
+export function renderLabelledControl(label: string, filledIn: Html, hint?: string) {
   return html`<label class="field">
     <span>${label}</span>${filledIn}${hint && html`<small>${hint}</small>`}
   </label>`;
@@ -44,7 +44,7 @@ export function renderChoice(
       return html`<option key=${value} value=${value} selected=${value === chosen}>${words}</option>`;
     })}
   </select>`;
-  return renderLabelled(label, select, hint);
+  return renderLabelledControl(label, select, hint);
 }
 
 /**
@@ -79,7 +79,7 @@ export function renderLastDayField(otherwise: string) {
  * Returns when something with a given last day ends, for a request and in words. `lastDay` is like
  * 2026-12-31. `otherwise` says what no last day means.
  */
-export function describeEnd(
+export function toExpiryOfLastDay(
   lastDay: string | undefined,
   otherwise: string,
 ): { readonly expires: { readonly expiresAt?: string }; readonly howLong: string } {

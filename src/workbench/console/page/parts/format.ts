@@ -13,12 +13,12 @@ export function showTimesInUtc(wanted: boolean) {
 type Moment = string | number;
 
 /** Converts a moment of an answer to epoch ms. */
-export function readMoment(text: string) {
+export function parseMoment(text: string) {
   return Date.parse(text);
 }
 
 /** Converts epoch ms to a moment of a query. */
-export function writeMoment(epochMs: number) {
+export function toMomentText(epochMs: number) {
   return new Date(epochMs).toISOString();
 }
 
@@ -78,7 +78,7 @@ export function formatDuration(ms: number) {
   return parts.length === 0 ? '0 s' : parts.slice(0, 2).join(' ');
 }
 
-export function count(number: number) {
+export function formatNumberInGroups(number: number) {
   return number.toLocaleString('en');
 }
 
@@ -137,13 +137,13 @@ export function shortenDigest(digest: string | null | undefined) {
 }
 
 /** The pattern of the name of a version that can be released, for an input. */
-export const RELEASE_NAME = 'p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})';
+export const RELEASE_NAME_PATTERN = 'p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})';
 
 /**
  * The pattern of the name of a version or a draft. A test ensures that it is equal to the form that the
  * service accepts.
  */
-export const VERSION_NAME = `${RELEASE_NAME}(-[a-z][a-z0-9]{0,15})?`;
+export const VERSION_NAME_PATTERN = `${RELEASE_NAME_PATTERN}(-[a-z][a-z0-9]{0,15})?`;
 
 /** Whether a version of this name can be released. The name of a draft may have one more word. */
 export function isReleaseName(version: string) {
@@ -157,6 +157,6 @@ export const VERSION_FORM = [
 ].join(' ');
 
 /** Creates the error that says that another version has this name. */
-export function explainTakenName(version: string) {
+export function createTakenNameError(version: string) {
   return new Error(`${version} exists already; choose another name.`);
 }

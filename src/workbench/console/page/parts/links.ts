@@ -5,7 +5,7 @@ import { renderName } from './name.ts';
 
 /** Returns the address of the decisions that match a filter. `filter` has the query parameters of the API. */
 export function toDecisionsPath(filter: Readonly<Record<string, string>>) {
-  return toPath('find', filter);
+  return toConsolePath('find', filter);
 }
 
 export function toOrderDecisionsPath(orderRef: string) {
@@ -13,25 +13,25 @@ export function toOrderDecisionsPath(orderRef: string) {
 }
 
 export function toPayerPath(clientIdKey: string) {
-  return toPath(`find/payer/${encodeURIComponent(clientIdKey)}`);
+  return toConsolePath(`find/payer/${encodeURIComponent(clientIdKey)}`);
 }
 
 export function toDecisionPath(decisionId: string) {
-  return toPath(`find/decision/${encodeURIComponent(decisionId)}`);
+  return toConsolePath(`find/decision/${encodeURIComponent(decisionId)}`);
 }
 
 /**
  * Returns the address of a place with query parameters. The place then shows times in the same zone as the
  * present page.
  */
-export function toPath(path: string, query: Readonly<Record<string, string>> = {}) {
+export function toConsolePath(path: string, query: Readonly<Record<string, string>> = {}) {
   const zone = new URLSearchParams(location.hash.split('?')[1]).get('zone');
   const words = new URLSearchParams({ ...query, ...(zone && { zone }) }).toString();
   return `#/${path}${words && `?${words}`}`;
 }
 
 export function toVersionPath(version: string, part = '', query: Readonly<Record<string, string>> = {}) {
-  return toPath(`rules/${encodeURIComponent(version)}${part && `/${part}`}`, query);
+  return toConsolePath(`rules/${encodeURIComponent(version)}${part && `/${part}`}`, query);
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { ExplorationAnswer, Rollout, SharedLists } from '#workbench/console/page/questions.ts';
-import { count, formatDateTime, readMoment } from './format.ts';
+import { formatDateTime, formatNumberInGroups, parseMoment } from './format.ts';
 
 /** The name of each act of a rollout, used everywhere on the page. */
-export const ROLLOUT_ACTS: Readonly<Record<Rollout['history'][number]['action'], string>> = {
+export const ROLLOUT_ACT_NAMES: Readonly<Record<Rollout['history'][number]['action'], string>> = {
   start: 'first start',
   shadow: 'shadow',
   canary: 'canary',
@@ -30,7 +30,7 @@ export interface TimeMark {
 }
 
 /** Lists the events within a span of time, oldest first. */
-export function listMarks(
+export function listTimeMarks(
   {
     rollout,
     lists = [],
@@ -45,9 +45,9 @@ export function listMarks(
   return [
     ...(rollout?.history ?? []).map(toRolloutMark),
     ...lists.map(({ list, changedAt }) =>
-      createMark(readMoment(changedAt), `the list ${list} was last changed`, null),
+      createMark(parseMoment(changedAt), `the list ${list} was last changed`, null),
     ),
-    ...gaps.map((gap) => createMark(Math.max(readMoment(gap.from), from), describeGap(gap), 'lost', true)),
+    ...gaps.map((gap) => createMark(Math.max(parseMoment(gap.from), from), describeGap(gap), 'lost', true)),
   ]
     .filter(({ at }) => at >= from && at < to)
     .sort((a, b) => a.at - b.at);
@@ -61,13 +61,13 @@ function toRolloutMark(entry: Rollout['history'][number]) {
   const { at, action, from, to, percent, who, reason, emergency = false } = entry;
   const isGuard = action === 'guard';
   const isBack = isGuard || action === 'rollback';
-  const label = `${isBack ? (from ?? 'a candidate') : to} ${ROLLOUT_ACTS[isBack ? 'rollback' : action]}`;
+  const label = `${isBack ? (from ?? 'a candidate') : to} ${ROLLOUT_ACT_NAMES[isBack ? 'rollback' : action]}`;
   const share = action === 'canary' && percent !== undefined ? ` ${percent} %` : '';
   const decides = isBack && !isGuard ? `, ${to} decides` : '';
   const alone = emergency ? ' without a second person’s approval' : '';
   const by = isGuard ? 'by the guard' : `by ${who}${alone}`;
   return createMark(
-    readMoment(at),
+    parseMoment(at),
     `${label}${share}${decides}, ${by}: ${reason}`,
     label,
     isGuard || emergency,
@@ -75,7 +75,7 @@ function toRolloutMark(entry: Rollout['history'][number]) {
 }
 
 function describeGap({ from, to, entries }: ExplorationAnswer['exploration']['gaps'][number]) {
-  return `about ${count(entries)} entries between ${formatDateTime(from)} and ${formatDateTime(to)} are lost`;
+  return `about ${formatNumberInGroups(entries)} entries between ${formatDateTime(from)} and ${formatDateTime(to)} are lost`;
 }
 
 /**

@@ -1,12 +1,12 @@
 import { type Html, html } from '#workbench/console/page/html.ts';
-import { splitName } from './split-name.ts';
+import { markOddLetters } from './odd-letters.ts';
 
 /**
  * Renders a name of a payer or an order, so that two names that differ never look alike. `part` is the text
  * that somebody searched for. It is shown in bold.
  */
 export function renderName(name: string, part = '') {
-  return html`<bdi>${splitName(name).map(({ text, mark }) =>
+  return html`<bdi>${markOddLetters(name).map(({ text, mark }) =>
     mark === null ? markPart(text, part) : html`<span class="odd-letter">${mark}</span>`,
   )}</bdi>`;
 }
@@ -24,8 +24,8 @@ export function renderNames(names: readonly string[]) {
 }
 
 /** Formats a name as plain text for labels and messages. Its marks stand in brackets. */
-export function writeName(name: string) {
-  return splitName(name)
+export function formatName(name: string) {
+  return markOddLetters(name)
     .map(({ text, mark }) => (mark === null ? text : `[${mark}]`))
     .join('');
 }

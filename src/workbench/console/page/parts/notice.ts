@@ -35,7 +35,7 @@ export function renderAnswer<T>({ data, error, reload }: AnswerState<T>, shown: 
  * Runs an action that may be refused. `attempt` runs the action, `isBusy` is true while it runs, and
  * `trouble` is the notice that says why it failed.
  */
-export function useAttempt() {
+export function useAction() {
   const [error, setError] = useState<Error | null>(null);
   const [isBusy, setIsBusy] = useState(false);
   const attempt = (act: () => Promise<unknown>) => {

@@ -1,11 +1,16 @@
-import { askService, getTypingPerson, type ServiceRefusal, useRetry } from '#workbench/console/page/api.ts';
+import {
+  askService,
+  getSignedInPersonKey,
+  type ServiceRefusal,
+  useRetry,
+} from '#workbench/console/page/api.ts';
 import { h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import { DRAFTS, keptDraftQuestion } from '#workbench/console/page/questions.ts';
 import { goTo, onSubmit, renderField } from './form.ts';
-import { VERSION_FORM, VERSION_NAME } from './format.ts';
+import { VERSION_FORM, VERSION_NAME_PATTERN } from './format.ts';
 import { toVersionPath } from './links.ts';
-import { RefusalNotice, useAttempt } from './notice.ts';
-import { renameDraft, saveDraft, toWorkingCopy, type WorkingCopy } from './working-copy.ts';
+import { RefusalNotice, useAction } from './notice.ts';
+import { replaceDraftName, saveDraft, toWorkingCopy, type WorkingCopy } from './working-copy.ts';
 
 /** The pause in ms after which a typed line is taken to be complete. */
 const TYPING_MS = 700;
@@ -33,7 +38,7 @@ export interface OpenDraft {
   readonly change: (copy: WorkingCopy) => void;
   /** Shows a text that the service keeps already. */
   readonly take: (copy: WorkingCopy) => void;
-  readonly standing: 'kept' | 'keeping' | 'not kept';
+  readonly saveState: 'kept' | 'keeping' | 'not kept';
   /** Why the text is not kept. */
   readonly error: ServiceRefusal | null;
   readonly retry: () => void;
@@ -48,7 +53,7 @@ export interface OpenDraft {
  * Keeps a draft on the server while it is typed, and follows the changes of others as long as nothing is
  * typed here.
  */
-export function useDraft(begun: WorkingCopy): OpenDraft {
+export function useOpenDraft(begun: WorkingCopy): OpenDraft {
   const { version } = begun;
   const [copy, setCopy] = useState(() => typed.get(formatDraftName(version)) ?? begun);
   const [kept, setKept] = useState(begun);
@@ -129,7 +134,7 @@ export function useDraft(begun: WorkingCopy): OpenDraft {
       removeEventListener('beforeunload', warn);
       const name = formatDraftName(version);
       typed.delete(name);
-      if (latest.current.isTyped && getTypingPerson() !== '')
+      if (latest.current.isTyped && getSignedInPersonKey() !== '')
         saveOnLeave(name, latest.current.copy, underWay.current);
     };
   }, []);
@@ -140,11 +145,11 @@ export function useDraft(begun: WorkingCopy): OpenDraft {
   };
   const isStuck = error !== null || conflict !== null;
   const standing = isStuck ? 'not kept' : isTyped || writing ? 'keeping' : 'kept';
-  return { copy, change, take, standing, error, retry, conflict, changedBy, round };
+  return { copy, change, take, saveState: standing, error, retry, conflict, changedBy, round };
 }
 
 function formatDraftName(version: string) {
-  return `${getTypingPerson()} ${version}`;
+  return `${getSignedInPersonKey()} ${version}`;
 }
 
 /** Finds the draft in the list. Returns null if it was discarded. */
@@ -185,7 +190,7 @@ const STANDINGS = { kept: 'Saved.', keeping: 'Saving …', 'not kept': 'Not save
 
 /** Says whether the typed text is kept, and what to do if two people typed at once. */
 export function DraftStatus({ draft, bytesMax }: { draft: OpenDraft; bytesMax: number }) {
-  const { copy, standing, error, retry, conflict, changedBy } = draft;
+  const { copy, saveState: standing, error, retry, conflict, changedBy } = draft;
   const share = new Blob([JSON.stringify(copy)]).size / bytesMax;
   const told = [
     share > NEARLY_FULL && `This draft takes ${Math.ceil(share * 100)} % of what a draft may.`,
@@ -204,7 +209,7 @@ interface TwoCopiesProps {
 }
 
 function TwoCopies({ draft: { copy, take }, conflict: { detail, theirs } }: TwoCopiesProps) {
-  const { attempt, trouble } = useAttempt();
+  const { attempt, trouble } = useAction();
   const { version } = copy;
   const leave = () => {
     take(theirs ?? copy);
@@ -212,7 +217,7 @@ function TwoCopies({ draft: { copy, take }, conflict: { detail, theirs } }: TwoC
   };
   const keepMine = onSubmit(({ name = '' }) =>
     attempt(async () => {
-      const mine = { ...renameDraft(copy, name), revision: null };
+      const mine = { ...replaceDraftName(copy, name), revision: null };
       const { revision } = await saveDraft(mine);
       take(name === version ? { ...mine, revision } : (theirs ?? copy));
       goTo(toVersionPath(name));
@@ -227,7 +232,7 @@ function TwoCopies({ draft: { copy, take }, conflict: { detail, theirs } }: TwoC
       ${renderField('save mine as', {
         name: 'name',
         required: true,
-        pattern: VERSION_NAME,
+        pattern: VERSION_NAME_PATTERN,
         title: VERSION_FORM,
         defaultValue: free,
       })}

@@ -1,6 +1,6 @@
 import { formatCsvCell } from '#base/csv.ts';
 import { html } from '#workbench/console/page/html.ts';
-import { useAttempt } from './notice.ts';
+import { useAction } from './notice.ts';
 
 /** Gives the person a file as a download. */
 export function saveFile(name: string, type: string, content: BlobPart) {
@@ -30,7 +30,7 @@ type Forms = Readonly<Record<string, () => Promise<string>>>;
 
 /** Shows a button for each form in which the data can be saved. */
 export function SaveButtons({ name, forms }: { name: string; forms: Forms }) {
-  const { attempt, trouble } = useAttempt();
+  const { attempt, trouble } = useAction();
   return html`<div class="buttons">
       ${Object.entries(forms).map(([form, gather]) => {
         const file = `${name}.${form.toLowerCase()}`;

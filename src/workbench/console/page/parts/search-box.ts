@@ -1,8 +1,8 @@
 import { type Html, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import type { Session } from '#workbench/console/page/questions.ts';
 import { onTyped } from './form.ts';
-import { type Choice, type ChoiceGroup, useSearch } from './found.ts';
 import { renderName } from './name.ts';
+import { type Choice, type ChoiceGroup, useSearch } from './search-results.ts';
 
 interface SearchBoxProps {
   readonly session: Session;

@@ -52,23 +52,23 @@ function renderHead(column: Column, place: number, sort?: Sort) {
   const { name, kind } = splitColumn(column);
   if (name === '') return html`<td></td>`;
   if (sort === undefined || kind === 'unsorted') return html`<th scope="col" class=${kind}>${name}</th>`;
-  const sorted = sort.place === place ? (sort.down ? 'descending' : 'ascending') : undefined;
+  const sorted = sort.column === place ? (sort.isDescending ? 'descending' : 'ascending') : undefined;
   return html`<th scope="col" class=${kind} aria-sort=${sorted}>
-    <button type="button" class="sorter" onClick=${() => sort.by(place, kind === 'num')}>
+    <button type="button" class="sorter" onClick=${() => sort.chooseColumn(place, kind === 'num')}>
       <span>${name}</span>
     </button>
   </th>`;
 }
 
 /**
- * How a table is sorted. `place` is the index of the column by which it is sorted, or null if the table has
- * its original sequence. A click on a heading calls `by`. The first click puts the largest numbers or the
+ * How a table is sorted. `column` is the index of the column by which it is sorted, or null if the table has
+ * its original sequence. A click on a heading calls `chooseColumn`. The first click puts the largest numbers or the
  * first words first, the second click reverses that, and the third restores the original sequence.
  */
 interface Sort {
-  readonly place: number | null;
-  readonly down: boolean;
-  readonly by: (place: number, isNumber: boolean) => void;
+  readonly column: number | null;
+  readonly isDescending: boolean;
+  readonly chooseColumn: (place: number, isNumber: boolean) => void;
 }
 
 /**
@@ -89,13 +89,13 @@ export function useSort(name: string): Sort {
     history.replaceState(history.state, '', `${path}?${query}`);
     setChosen(next);
   };
-  return { place, down, by };
+  return { column: place, isDescending: down, chooseColumn: by };
 }
 
 /** Sorts rows. Rows without a value are last in both directions. `cellOf` returns the cell of a column. */
 export function sortRows<Row>(
   rows: readonly Row[],
-  { place, down }: Sort,
+  { column: place, isDescending: down }: Sort,
   cellOf: (row: Row, place: number) => string | number | null,
 ) {
   if (place === null) return rows;

@@ -1,6 +1,6 @@
 import { html } from '#workbench/console/page/html.ts';
 import { goTo, onSubmit, onTyped, renderField } from './form.ts';
-import { formatDateTime, formatMinute, parseMinute, writeMoment } from './format.ts';
+import { formatDateTime, formatMinute, parseMinute, toMomentText } from './format.ts';
 
 /**
  * The address keeps the time that all places show, in minutes like `2026-01-01T14:03Z`, so that a link means
@@ -48,7 +48,7 @@ function readAsOf(minute: string | null | undefined): { readonly asOf?: number }
 }
 
 /** Formats a minute in UTC, as addresses contain it. */
-export function formatMinuteWord(epochMs: number) {
+export function formatUtcMinute(epochMs: number) {
   return `${new Date(epochMs).toISOString().slice(0, 16)}Z`;
 }
 
@@ -61,10 +61,10 @@ export function renderMinuteField(name: string, minute: string | null | undefine
 /**
  * Converts the minutes `from`, `to` and `asOf` of a form to UTC. The other values of the form stay unchanged.
  */
-export function convertToUtc(local: Readonly<Record<string, string>>): Record<string, string> {
+export function convertMinutesToUtc(local: Readonly<Record<string, string>>): Record<string, string> {
   const isMinute = (name: string) => ['from', 'to', 'asOf'].includes(name);
   const entries = Object.entries(local).map(([name, text]) =>
-    isMinute(name) ? [name, formatMinuteWord(parseMinute(text))] : [name, text],
+    isMinute(name) ? [name, formatUtcMinute(parseMinute(text))] : [name, text],
   );
   return Object.fromEntries(entries);
 }
@@ -92,7 +92,7 @@ export const TIME_PARAMETERS: readonly string[] = ['span', 'from', 'to', 'asOf',
 /** The time that the address names, or otherwise the default time of the place. */
 export interface ShownTime {
   /** The query parameters for addresses of other places. Empty if this address names no time. */
-  readonly words: Readonly<Record<string, string>>;
+  readonly parameters: Readonly<Record<string, string>>;
   /** The name of the span. Null if the time lies between two moments. */
   readonly name: SpanName | null;
   /** Epoch ms. `from` is missing if all that is kept is shown, and `to` if the time ends now. */
@@ -103,30 +103,35 @@ export interface ShownTime {
 export function toSpanParameters(
   span: ShownTime['span'],
 ): Readonly<Partial<Record<'from' | 'to' | 'asOf', string>>> {
-  return Object.fromEntries(Object.entries(span).map(([name, at]) => [name, writeMoment(at)]));
+  return Object.fromEntries(Object.entries(span).map(([name, at]) => [name, toMomentText(at)]));
 }
 
 /**
  * Reads the time from the query of an address. Days and longer spans begin with a day of UTC, so that the
  * page sends the same request all day.
  */
-export function readTime(query: URLSearchParams, otherwise: SpanName): ShownTime {
+export function readShownTime(query: URLSearchParams, otherwise: SpanName): ShownTime {
   const words = Object.fromEntries([...query].filter(([name]) => TIME_PARAMETERS.includes(name)));
   const known = readAsOf(query.get('asOf'));
   const { from, to } = readSpan({ from: query.get('from'), to: query.get('to') });
-  if (from !== undefined) return { words, name: null, span: { from, ...(to && { to }), ...known } };
+  if (from !== undefined)
+    return { parameters: words, name: null, span: { from, ...(to && { to }), ...known } };
   const name = SPAN_NAMES.find((one) => one === query.get('span')) ?? otherwise;
   const end = to ?? known.asOf ?? Date.now();
   const stepMs = SPANS_MS[name] >= DAY_MS ? DAY_MS : MINUTE_MS;
   const begin = name === 'all' ? {} : { from: Math.floor((end - SPANS_MS[name]) / stepMs) * stepMs };
-  return { words, name: to === undefined ? name : null, span: { ...begin, ...(to && { to }), ...known } };
+  return {
+    parameters: words,
+    name: to === undefined ? name : null,
+    span: { ...begin, ...(to && { to }), ...known },
+  };
 }
 
 /**
  * Returns the address of this page with other values of query parameters. A parameter without a value is left
  * out.
  */
-export function formatAddress(words: Readonly<Record<string, string | null | undefined>>) {
+export function replaceQueryParameters(words: Readonly<Record<string, string | null | undefined>>) {
   const [path = '', search] = location.hash.split('?');
   const query = new URLSearchParams(search);
   for (const [name, value] of Object.entries(words))
@@ -136,10 +141,12 @@ export function formatAddress(words: Readonly<Record<string, string | null | und
 }
 
 /** Shows the time of the present page, and the other times to choose from. */
-export function TimeBar({ time: { words, name, span } }: { time: ShownTime }) {
+export function TimeBar({ time: { parameters: words, name, span } }: { time: ShownTime }) {
   const none = { span: null, from: null, to: null };
-  const submit = onSubmit((values) => goTo(formatAddress({ ...none, asOf: null, ...convertToUtc(values) })));
-  const wordOf = (at: number | undefined) => (at === undefined ? null : formatMinuteWord(at));
+  const submit = onSubmit((values) =>
+    goTo(replaceQueryParameters({ ...none, asOf: null, ...convertMinutesToUtc(values) })),
+  );
+  const wordOf = (at: number | undefined) => (at === undefined ? null : formatUtcMinute(at));
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const minuteText = (at: number | undefined, otherwise: string) =>
     at === undefined ? otherwise : formatDateTime(at).slice(0, -3);
@@ -148,7 +155,7 @@ export function TimeBar({ time: { words, name, span } }: { time: ShownTime }) {
     <div class="segments">
       ${SPAN_NAMES.map((one) => {
         const link = {
-          href: formatAddress({ ...none, span: one }),
+          href: replaceQueryParameters({ ...none, span: one }),
           'aria-current': one === name ? 'page' : undefined,
         };
         return html`<a ...${link}>${one}</a>`;
@@ -163,7 +170,7 @@ export function TimeBar({ time: { words, name, span } }: { time: ShownTime }) {
         <div class="buttons"><button type="submit">Show</button></div>
       </form>
     </details>
-    <select aria-label="Time zone" onChange=${onTyped((zone) => goTo(formatAddress({ zone })))}>
+    <select aria-label="Time zone" onChange=${onTyped((zone) => goTo(replaceQueryParameters({ zone })))}>
       <option value="" selected=${words['zone'] !== 'UTC'}>${own}</option>
       ${own !== 'UTC' && html`<option selected=${words['zone'] === 'UTC'}>UTC</option>`}
     </select>

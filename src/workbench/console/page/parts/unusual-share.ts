@@ -1,6 +1,6 @@
 import { VERDICTS } from '#decision/decision-words.ts';
 import type { ExplorationAnswer } from '#workbench/console/page/questions.ts';
-import { readMoment, writeMoment } from './format.ts';
+import { parseMoment, toMomentText } from './format.ts';
 
 /**
  * Compares the newest hours with the same hours of the days before. The earlier days show how much a share
@@ -37,7 +37,7 @@ export function toUsualHoursQuery(nowMs: number) {
   const end = Math.floor(nowMs / SLOT_MS + 1) * SLOT_MS;
   return new URLSearchParams({
     by: 'verdict',
-    from: writeMoment(end - SLOTS_COMPARED * SLOT_MS - DAYS * DAY_MS),
+    from: toMomentText(end - SLOTS_COMPARED * SLOT_MS - DAYS * DAY_MS),
   });
 }
 
@@ -46,7 +46,7 @@ export function toUsualHoursQuery(nowMs: number) {
  * the share that rose most. If no share rose, it is the share that fell most. It is null if all shares are as
  * usual.
  */
-export function compareWithUsual({ slots, stepMs, all, values }: ExplorationAnswer['exploration']): {
+export function findUnusualShare({ slots, stepMs, all, values }: ExplorationAnswer['exploration']): {
   readonly unusual: UnusualShare | null;
 } | null {
   const perDay = DAY_MS / stepMs;
@@ -68,7 +68,7 @@ export function compareWithUsual({ slots, stepMs, all, values }: ExplorationAnsw
     const isBeyondChance = Math.abs(share - mean) > DEVIATIONS_MIN * deviation;
     const isLarge = Math.abs(share - mean) >= POINTS_MIN / 100;
     return isBeyondChance && isLarge
-      ? [{ verdict, share: 100 * share, usual: 100 * mean, from: readMoment(first) }]
+      ? [{ verdict, share: 100 * share, usual: 100 * mean, from: parseMoment(first) }]
       : [];
   });
   const byMove = moved.toSorted((a, b) => Math.abs(b.share - b.usual) - Math.abs(a.share - a.usual));

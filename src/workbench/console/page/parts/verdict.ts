@@ -71,7 +71,7 @@ export function renderFigures(items: readonly (readonly [name: Html, value: Html
 }
 
 /** Renders what is known about a payer or a thing, one line for each item. */
-export function renderKnownFacts(items: readonly (readonly [string, Html])[]) {
+export function renderDetails(items: readonly (readonly [string, Html])[]) {
   return html`<dl class="about">
     ${items.map(([name, value]) => html`<div><dt class="faint">${name}</dt><dd>${value}</dd></div>`)}
   </dl>`;

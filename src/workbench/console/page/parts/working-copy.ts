@@ -29,13 +29,13 @@ export function toWorkingCopy({ version, from, files, revision }: Draft): Workin
 }
 
 /** Starts a new draft with the files of a version. */
-export function startDraft({ version: from, files }: OpenedRuleFolder, version: string): WorkingCopy {
+export function createWorkingCopy({ version: from, files }: OpenedRuleFolder, version: string): WorkingCopy {
   const texts = Object.fromEntries(files.map(({ path, text }) => [path, text]));
-  return renameDraft({ version: from, from, files: texts, revision: null }, version);
+  return replaceDraftName({ version: from, from, files: texts, revision: null }, version);
 }
 
 /** Gives the draft another name, also inside ruleset.yaml. */
-export function renameDraft(copy: WorkingCopy, version: string): WorkingCopy {
+export function replaceDraftName(copy: WorkingCopy, version: string): WorkingCopy {
   const before = copy.files['ruleset.yaml'] ?? '';
   const text = before.replace(
     /^(\s*\{?\s*["']?ruleVersion["']?\s*:\s*["']?)p\d+\.v\d+(?:-[a-z][a-z0-9]*)?/m,
@@ -80,7 +80,7 @@ function formatYaml(value: string, { type }: WrittenConstant['allowed']) {
   return (type === 'text' ? PLAIN_TEXT : PLAIN).test(value) ? value : JSON.stringify(value);
 }
 
-export function removeFile(copy: WorkingCopy, path: string): WorkingCopy {
+export function excludeFile(copy: WorkingCopy, path: string): WorkingCopy {
   const { [path]: _, ...files } = copy.files;
   return { ...copy, files };
 }
@@ -151,6 +151,6 @@ interface Said {
 }
 
 /** Lists the problems because of which files of cases cannot be read. */
-export function listUnreadCases({ problems }: CheckedDraft) {
+export function listCaseFileProblems({ problems }: CheckedDraft) {
   return problems.filter(({ at }) => at.file.startsWith('cases/'));
 }

@@ -9,37 +9,41 @@ import { declareRefusal, HttpProblem, refuseKnownErrors } from '#checkout/http/r
 import type { Fleet } from '#checkout/rollout/fleet.ts';
 import { RuleProblemSchema } from '#decision/rules/problem.ts';
 import { formatExample } from '#decision/rules/proof/example.ts';
-import { type RuleVersion, ruleVersion, versionTextSchema } from '#decision/rules/rule-set.ts';
-import { ConstantSchema } from '#decision/rules/text/constant.ts';
+import { createVersionTextSchema, type RuleVersion, ruleVersionSchema } from '#decision/rules/rule-set.ts';
+import { WrittenConstantSchema } from '#decision/rules/text/constant.ts';
 import { CaseResultsSchema, ChangedLineSchema } from '#workbench/authoring/cases/cases.ts';
-import { findKnownLists, lostCasesMember, type RuleRemark } from '#workbench/authoring/desk/examine.ts';
+import {
+  LostCasesOrNullSchema,
+  type RuleRemark,
+  selectKnownLists,
+} from '#workbench/authoring/desk/examine.ts';
 import { DraftRefused } from '#workbench/authoring/draft.ts';
 import { createHangUpSignal } from '#workbench/platform/hang-up.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import {
   BAD_VERSION,
   parseBodyVersion,
-  runWithinLimits,
+  refuseTooHeavyWork,
   TOO_HEAVY,
   VERSION_IN_PATH,
 } from '#workbench/platform/rules/rule-version.ts';
-import { waitUntilTakenUp } from '#workbench/rollout/wait-for-nodes.ts';
+import { waitUntilLoaded } from '#workbench/rollout/wait-for-nodes.ts';
 import {
   createUnsoundDraftProblem,
-  DRAFT_FILES,
-  DRAFT_MEMBERS,
+  DRAFT_BODY_MEMBERS,
   DRAFT_UNSOUND,
+  DraftFilesSchema,
   declareDraftBody,
   RULE_DESK_FULL,
-  runAtDesk,
+  runAtRuleDesk,
   toDraftText,
 } from './draft-body.ts';
 
 const RemarkSchema = s.shape('A remark about a rule file', {
   ...RuleProblemSchema.properties,
-  example: s.nullable(s.word('Facts that show it')),
+  example: s.nullable(s.plainText('Facts that show it')),
   promise: s.nullable(
-    s.word(
+    s.plainText(
       'The promise that the rule set breaks, by its name under "meant" in ruleset.yaml',
       'firstRequestWaits',
     ),
@@ -50,19 +54,22 @@ export const CheckedDraftSchema = s.named(
   'CheckedDraft',
   s.shape('Check a draft', {
     sound: s.yesNo('False: nodes would refuse it'),
-    digest: s.nullable(s.digestWord('SHA-256 over its files; null when it has problems')),
+    digest: s.nullable(s.digestText('SHA-256 over its files; null when it has problems')),
     problems: s.list(RemarkSchema, 'The problems of the files; without any, what prevents a release'),
     notes: s.list(RemarkSchema, 'Remarks that do not prevent a release'),
     coverage: s.nullable(CaseResultsSchema),
-    lostCases: lostCasesMember,
-    constants: s.list(ConstantSchema, 'What a backtest or a form may vary, as far as its files can be read'),
+    lostCases: LostCasesOrNullSchema,
+    constants: s.list(
+      WrittenConstantSchema,
+      'What a backtest or a form may vary, as far as its files can be read',
+    ),
   }),
 );
 
 const CheckDraftBodySchema = Type.Object({
-  ...DRAFT_MEMBERS,
+  ...DRAFT_BODY_MEMBERS,
   from: Type.Optional(
-    versionTextSchema(
+    createVersionTextSchema(
       'The version that it was begun with, whose sections and cases of other platforms its release keeps; absent: they are not looked at',
     ),
   ),
@@ -81,14 +88,14 @@ const checkDraft = declareOperation({
   ),
   refusals: [TOO_HEAVY, RULE_DESK_FULL],
   answer: ({ ctx, body, caller }, { desk, lists, clock }: RuleParts) =>
-    runAtDesk(desk, caller, async (): Promise<s.Shape<typeof CheckedDraftSchema>> => {
+    runAtRuleDesk(desk, caller, async (): Promise<s.ValueOf<typeof CheckedDraftSchema>> => {
       const { from, ...members } = await body();
       const draft = {
         ...toDraftText(members),
         from: from === undefined ? null : parseBodyVersion('from', from),
       };
-      const known = findKnownLists(lists.copy, clock(), caller.platform);
-      const { digest, problems, notes, ...rest } = await runWithinLimits(() =>
+      const known = selectKnownLists(lists.copy, clock(), caller.platform);
+      const { digest, problems, notes, ...rest } = await refuseTooHeavyWork(() =>
         desk.check(caller.platform, draft, known, createHangUpSignal(ctx)),
       );
       return {
@@ -101,14 +108,14 @@ const checkDraft = declareOperation({
     }),
 });
 
-function toRemarkAnswer({ at, message, example, promise }: RuleRemark): s.Shape<typeof RemarkSchema> {
+function toRemarkAnswer({ at, message, example, promise }: RuleRemark): s.ValueOf<typeof RemarkSchema> {
   return { at, message, example: example ? formatExample(example) : null, promise: promise ?? null };
 }
 
 export const RewrittenCasesSchema = s.named(
   'RewrittenCases',
   s.shape('Update the waits that cases expect', {
-    files: DRAFT_FILES,
+    files: DraftFilesSchema,
     lines: s.list(ChangedLineSchema, 'What changes in them'),
     left: s.count('Cases that fail by more than the length of a wait; they are not changed'),
   }),
@@ -120,13 +127,13 @@ const rewriteCases = declareOperation({
   description:
     'Returns the changed case files as "rules test --update" writes them, with comments and layout kept. A draft that has problems gets none. Nothing is stored.',
   grant: 'rules',
-  body: declareDraftBody('RewriteCasesBody', Type.Object(DRAFT_MEMBERS)),
+  body: declareDraftBody('RewriteCasesBody', Type.Object(DRAFT_BODY_MEMBERS)),
   answers: declareJsonAnswer('The files that change, with each changed line', RewrittenCasesSchema),
   refusals: [TOO_HEAVY, RULE_DESK_FULL],
   answer: ({ ctx, body, caller }, { desk }: RuleParts) =>
-    runAtDesk(desk, caller, async (): Promise<s.Shape<typeof RewrittenCasesSchema>> => {
+    runAtRuleDesk(desk, caller, async (): Promise<s.ValueOf<typeof RewrittenCasesSchema>> => {
       const draft = toDraftText(await body());
-      const rewritten = await runWithinLimits(() =>
+      const rewritten = await refuseTooHeavyWork(() =>
         desk.rewriteCases(caller.platform, draft, createHangUpSignal(ctx)),
       );
       const { files = new Map(), lines = [], left = [] } = rewritten ?? {};
@@ -135,7 +142,7 @@ const rewriteCases = declareOperation({
 });
 
 const SaveDraftBodySchema = Type.Object({
-  files: DRAFT_FILES,
+  files: DraftFilesSchema,
   replaces: Type.Optional(
     s.text(64, 'The filesDigest of the draft that is replaced; absent: there must be no such folder yet'),
   ),
@@ -144,8 +151,8 @@ const SaveDraftBodySchema = Type.Object({
 export const SavedDraftSchema = s.named(
   'SavedDraft',
   s.shape('A draft as it is kept', {
-    version: ruleVersion,
-    digest: s.digestWord('SHA-256 over its files'),
+    version: ruleVersionSchema,
+    digest: s.digestText('SHA-256 over its files'),
     loaded: s.yesNo('True: this node has loaded it; otherwise it does so within a few seconds'),
   }),
 );
@@ -169,11 +176,11 @@ const saveDraft = declareOperation({
   refusals: [BAD_VERSION, DRAFT_REFUSED, DRAFT_UNSOUND, TOO_HEAVY, RULE_DESK_FULL],
   answer: async ({ ctx, caller, body }, { desk, fleet, loadedRules, audit }: RuleParts) => {
     const version = VERSION_IN_PATH.read(ctx);
-    const { saved, before } = await runAtDesk(desk, caller, async () => {
+    const { saved, before } = await runAtRuleDesk(desk, caller, async () => {
       const { files, replaces = null } = await body();
       const draft = { version, files: Object.entries(files), replaces };
       await refuseOnTrial(version, fleet);
-      const save = () => runWithinLimits(() => desk.save(caller.platform, draft));
+      const save = () => refuseTooHeavyWork(() => desk.save(caller.platform, draft));
       const saved = await refuseKnownErrors(save, DRAFT_REFUSED.problem, DraftRefused);
       return { saved, before: draft.replaces };
     });
@@ -184,7 +191,7 @@ const saveDraft = declareOperation({
     return {
       version,
       digest,
-      loaded: await waitUntilTakenUp(() => loadedRules.get(version)?.digest === digest),
+      loaded: await waitUntilLoaded(() => loadedRules.findByVersion(version)?.digest === digest),
     };
   },
 });

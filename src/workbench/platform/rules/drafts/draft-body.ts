@@ -4,16 +4,16 @@ import { QueueFull } from '#base/work/fair-queue.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import { declareJsonBody } from '#checkout/http/operation/operation.ts';
 import {
-  createUnavailable,
+  createUnavailableProblem,
   declareRefusal,
   HttpProblem,
   refuseKnownErrors,
 } from '#checkout/http/request/problems.ts';
 import { formatProblem, type RuleProblem } from '#decision/rules/problem.ts';
-import { type RuleVersion, versionTextSchema } from '#decision/rules/rule-set.ts';
+import { createVersionTextSchema, type RuleVersion } from '#decision/rules/rule-set.ts';
 import type { DraftText } from '#decision/rules/text/draft-text.ts';
 import {
-  DRAFTS_AT_HAND_MAX,
+  DRAFTS_IN_MEMORY_MAX,
   PLATFORM_DRAFTS_MAX,
   type RuleDesk,
 } from '#workbench/authoring/desk/rule-desk.ts';
@@ -39,7 +39,7 @@ const FILES_EXAMPLE = {
   'ladder.yaml': 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n',
 };
 
-export const DRAFT_FILES = withExample(
+export const DraftFilesSchema = withExample(
   Type.Record(Type.String({ wellFormed: true }), {
     description: 'Texts by path, like verdicts.yaml or cases/ladder.yaml',
   }),
@@ -47,9 +47,9 @@ export const DRAFT_FILES = withExample(
 );
 
 /** The members of a body that contain a draft. */
-export const DRAFT_MEMBERS = {
-  version: versionTextSchema('Version of the draft, like p2.v11'),
-  files: DRAFT_FILES,
+export const DRAFT_BODY_MEMBERS = {
+  version: createVersionTextSchema('Version of the draft, like p2.v11'),
+  files: DraftFilesSchema,
 } as const;
 
 export const DRAFT_UNSOUND = declareRefusal(
@@ -89,15 +89,15 @@ export const RULE_DESK_FULL = declareRefusal(
   'desk-full',
   'The node works on as many drafts as it can, of all platforms or of this one.',
   () =>
-    createUnavailable(
-      `This node is working on ${DRAFTS_AT_HAND_MAX} drafts, or on ${PLATFORM_DRAFTS_MAX} of this platform, and takes no more at once. Try again in a moment.`,
+    createUnavailableProblem(
+      `This node is working on ${DRAFTS_IN_MEMORY_MAX} drafts, or on ${PLATFORM_DRAFTS_MAX} of this platform, and takes no more at once. Try again in a moment.`,
     ),
 );
 
 /** Runs the work on a draft when the rule desk has room for it. Throws 503 if too many drafts wait. */
-export function runAtDesk<T>(desk: RuleDesk, { platform }: Caller, work: () => Promise<T>): Promise<T> {
+export function runAtRuleDesk<T>(desk: RuleDesk, { platform }: Caller, work: () => Promise<T>): Promise<T> {
   return refuseKnownErrors(
-    () => desk.atHand(platform, work),
+    () => desk.runWithDraftInMemory(platform, work),
     () => RULE_DESK_FULL.problem(),
     QueueFull,
   );

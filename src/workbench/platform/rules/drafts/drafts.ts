@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { count, list, named, nextPagePlace, type Shape, shape, text } from '#base/shapes.ts';
+import { count, list, named, nextPageCursorSchema, shape, text, type ValueOf } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
@@ -11,14 +11,14 @@ import {
 } from '#checkout/http/operation/operation.ts';
 import type { Parameter } from '#checkout/http/operation/parameter.ts';
 import {
-  createBadRequest,
-  createNotFound,
+  createBadRequestProblem,
+  createNotFoundProblem,
   declareRefusal,
   HttpProblem,
   refuseKnownErrors as refusedOr,
 } from '#checkout/http/request/problems.ts';
 import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '#decision/payer/client-key.ts';
-import { type RuleVersion, versionTextSchema } from '#decision/rules/rule-set.ts';
+import { createVersionTextSchema, type RuleVersion } from '#decision/rules/rule-set.ts';
 import { ProposalRefused, ProposalSchema, toProposalView } from '#workbench/approvals/proposals.ts';
 import {
   DRAFT_DAYS_MAX,
@@ -31,14 +31,20 @@ import {
 import { EXAMPLE_MOMENT } from '#workbench/openapi/example.ts';
 import {
   BAD_PARAMETER,
-  cutPageInTime,
-  PAGE_IN_TIME,
+  cutNewestPage,
   textParameter as parameterText,
+  TIME_PAGE_PARAMETERS,
 } from '#workbench/platform/parameters.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { PROPOSAL_REFUSED } from '#workbench/platform/proposals.ts';
 import { BAD_VERSION, parseBodyVersion, VERSION_IN_PATH } from '#workbench/platform/rules/rule-version.ts';
-import { DRAFT_BYTES_MAX, DRAFT_FILES, declareDraftBody, RULE_DESK_FULL, runAtDesk } from './draft-body.ts';
+import {
+  DRAFT_BYTES_MAX,
+  DraftFilesSchema,
+  declareDraftBody,
+  RULE_DESK_FULL,
+  runAtRuleDesk,
+} from './draft-body.ts';
 
 /**
  * The operations on the drafts of a platform that are not in RULES_DIR yet. The store keeps them, each with a
@@ -51,14 +57,14 @@ export const DraftListSchema = named(
   'DraftList',
   shape('The drafts of a platform', {
     drafts: list(SummarySchema, 'Those changed last first'),
-    next: nextPagePlace,
+    next: nextPageCursorSchema,
     bytesMax: count('The most that a draft takes as JSON'),
   }),
 );
 
 export const DraftSchema = named(
   'Draft',
-  shape('A draft with its files', { ...DraftSummarySchema.properties, files: DRAFT_FILES }),
+  shape('A draft with its files', { ...DraftSummarySchema.properties, files: DraftFilesSchema }),
 );
 
 const IF_MATCH_RULE = 'must be the ETag of the draft, once, like "7"';
@@ -67,7 +73,7 @@ const IF_MATCH_FORM = `If-Match ${IF_MATCH_RULE}.`;
 const BAD_REVISION = declareRefusal(
   'bad-revision',
   'If-Match is not an ETag of a draft.',
-  (detail: string) => createBadRequest(detail, [{ header: 'If-Match', detail: IF_MATCH_RULE }]),
+  (detail: string) => createBadRequestProblem(detail, [{ header: 'If-Match', detail: IF_MATCH_RULE }]),
   IF_MATCH_FORM,
 );
 
@@ -91,7 +97,7 @@ const UNKNOWN_DRAFT = declareRefusal(
   'unknown-draft',
   'The platform has no such draft.',
   (version: string) =>
-    createNotFound(
+    createNotFoundProblem(
       `There is no draft ${version} of this platform: it was discarded, or nobody changed it for ${DRAFT_DAYS_MAX} days.`,
     ),
   'p2.v11',
@@ -101,7 +107,7 @@ const NOT_PROPOSED = declareRefusal(
   'draft-not-proposed',
   'No proposal to release such a draft of the platform is open.',
   (version: string, platform: string) =>
-    createNotFound(
+    createNotFoundProblem(
       `No proposal to release a draft ${version} of ${platform} is open; GET /v1/platform/proposals lists those that are.`,
     ),
   'p2.v11',
@@ -149,10 +155,10 @@ const listDrafts = declareOperation({
   summary: 'List the drafts of a platform',
   description: `Lists drafts of the platform without their files. A draft decides nothing, and is deleted when nobody changes it for ${DRAFT_DAYS_MAX} days.`,
   grant: 'rules',
-  parameters: PAGE_IN_TIME,
+  parameters: TIME_PAGE_PARAMETERS,
   answers: declareJsonAnswer('A page', DraftListSchema),
-  answer: async ({ ctx, caller }, { drafts }: RuleParts): Promise<Shape<typeof DraftListSchema>> => {
-    const { page, next } = cutPageInTime(
+  answer: async ({ ctx, caller }, { drafts }: RuleParts): Promise<ValueOf<typeof DraftListSchema>> => {
+    const { page, next } = cutNewestPage(
       ctx,
       await drafts.list(caller.platform),
       ({ changedAt, version }) => [changedAt, version],
@@ -176,7 +182,7 @@ const readDraft = declareOperation({
   parameters: [VERSION_IN_PATH, PLATFORM],
   answers: withETag(declareJsonAnswer('The draft', DraftSchema)),
   refusals: [BAD_VERSION, UNKNOWN_DRAFT, NOT_PROPOSED, PROPOSAL_REFUSED],
-  answer: async ({ ctx, caller }, { drafts, approvals }: RuleParts): Promise<Shape<typeof DraftSchema>> => {
+  answer: async ({ ctx, caller }, { drafts, approvals }: RuleParts): Promise<ValueOf<typeof DraftSchema>> => {
     const version = VERSION_IN_PATH.read(ctx);
     const other = readOtherPlatform(PLATFORM.read(ctx), caller);
     const opened =
@@ -204,8 +210,8 @@ function readOtherPlatform(named: string | null, { platform }: Caller): Platform
 }
 
 const WriteBodySchema = Type.Object({
-  from: versionTextSchema('The version that the draft was begun with'),
-  files: DRAFT_FILES,
+  from: createVersionTextSchema('The version that the draft was begun with'),
+  files: DraftFilesSchema,
 });
 
 const writeDraft = declareOperation({
@@ -221,7 +227,7 @@ const writeDraft = declareOperation({
     const version = VERSION_IN_PATH.read(ctx);
     const basis = IF_MATCH.read(ctx);
     const { platform, actor } = caller;
-    const draft = await runAtDesk(desk, caller, async () => {
+    const draft = await runAtRuleDesk(desk, caller, async () => {
       const { from, files } = await body();
       const written = { version, from: parseBodyVersion('from', from), files };
       return refuseKnownDraftErrors(version, platform, basis, () =>
@@ -249,7 +255,7 @@ const proposeDraft = declareOperation({
     if (revision === null) throw BAD_REVISION.problem(IF_MATCH_FORM);
     const { platform, actor } = caller;
     const asked = { version, platform, revision, ...(await body()) };
-    const propose = () => runAtDesk(desk, caller, () => approvals.proposeDraft(asked, actor));
+    const propose = () => runAtRuleDesk(desk, caller, () => approvals.proposeDraft(asked, actor));
     return toProposalView(await refusedOr(propose, PROPOSAL_REFUSED.problem, ProposalRefused));
   },
 });

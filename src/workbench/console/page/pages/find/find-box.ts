@@ -1,7 +1,7 @@
 import { h, html } from '#workbench/console/page/html.ts';
 import { goTo } from '#workbench/console/page/parts/form.ts';
-import type { Choice } from '#workbench/console/page/parts/found.ts';
 import { SearchBox } from '#workbench/console/page/parts/search-box.ts';
+import type { Choice } from '#workbench/console/page/parts/search-results.ts';
 import type { Session } from '#workbench/console/page/questions.ts';
 
 /** A box that finds things by a part of their names and leads to them. */

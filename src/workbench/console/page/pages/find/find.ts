@@ -14,7 +14,7 @@ import {
   SEARCH_FIELDS,
 } from '#workbench/console/page/parts/filter-field.ts';
 import { goTo, onSubmit } from '#workbench/console/page/parts/form.ts';
-import { count, formatDateTime, writeMoment } from '#workbench/console/page/parts/format.ts';
+import { formatDateTime, formatNumberInGroups, toMomentText } from '#workbench/console/page/parts/format.ts';
 import { toDecisionsPath } from '#workbench/console/page/parts/links.ts';
 import { RefusalNotice, renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { saveFile, toCsv } from '#workbench/console/page/parts/save-file.ts';
@@ -63,16 +63,16 @@ interface Listed {
 
 const lists: VisitCache<Listed> = new VisitCache();
 
-function toDecisionLink(key: string) {
+function findKeptList(key: string) {
   const left = lists.get();
   return left?.key === key ? left : null;
 }
 
-function DecisionList({ place: { query }, session, time: { span, words } }: PageProps) {
+function DecisionList({ place: { query }, session, time: { span, parameters: words } }: PageProps) {
   const filter = readFilter(query);
   const question = toQuery(filter, span);
   const key = question.toString();
-  const [left, setLeft] = useState(() => toDecisionLink(key));
+  const [left, setLeft] = useState(() => findKeptList(key));
   const fresh = useAnswer(left === null ? decisionsQuestion(question) : null);
   const again = () => {
     setLeft(null);
@@ -111,7 +111,7 @@ function Pages({ first, left, question }: PagesProps) {
     found.decisions.length === 0
       ? renderNone(found, question.size > 2)
       : html`<p
-          class="faint" role="status">${renderFound(found, question.size > 2)}${describeUnread(
+          class="faint" role="status">${describeFound(found, question.size > 2)}${describeUnread(
             found.lookedAt,
           )}</p>
           ${h(DecisionTable, { found })}`
@@ -139,34 +139,37 @@ function mergePages(pages: readonly FoundDecisions[]): FoundDecisions {
 function renderNone(found: FoundDecisions, isFiltered: boolean) {
   if (!isFiltered && found.lookedAt.decisions === 0 && isToTheEnd(found))
     return renderEmpty('No decision yet', FIRST_DECISION);
-  return renderEmpty('No decision matches', html`${renderNothingFound(found)} Names are compared exactly.`);
+  return renderEmpty('No decision matches', html`${describeNothingFound(found)} Names are compared exactly.`);
 }
 
 const FIRST_DECISION = `Every verdict stands here, newest first, as soon as a checkout calls
   POST /v1/client/verdict.`;
 
-function renderNothingFound(found: FoundDecisions) {
+function describeNothingFound(found: FoundDecisions) {
   const { lookedAt } = found;
   const { decisions, backTo, upTo, unread } = lookedAt;
   const isPart = upTo !== undefined || unread !== undefined;
   if (isPart && isToTheEnd(found)) return `Nothing${describeUnread(lookedAt)}.`;
   if (decisions === 0) return 'Nothing of this name is kept.';
-  if (isToTheEnd(found)) return `All ${count(decisions)} that are kept were looked at.`;
-  const far = `The newest ${count(decisions)} were looked at, back to ${formatDateTime(backTo)}`;
+  if (isToTheEnd(found)) return `All ${formatNumberInGroups(decisions)} that are kept were looked at.`;
+  const far = `The newest ${formatNumberInGroups(decisions)} were looked at, back to ${formatDateTime(backTo)}`;
   return `${far}; older ones were not.`;
 }
 
-function renderFound(found: FoundDecisions, isFiltered: boolean) {
+function describeFound(found: FoundDecisions, isFiltered: boolean) {
   const { decisions, backTo } = found.lookedAt;
   const { length } = found.decisions;
   const isComplete = isToTheEnd(found);
   const [fitting, back] = [isFiltered ? ' that fit' : '', `back to ${formatDateTime(backTo)}`];
-  if (length >= PAGE_DECISIONS && !isComplete) return `The newest ${count(length)}${fitting}, ${back}`;
-  if (isFiltered && isComplete && length === decisions) return `All ${count(length)} that fit`;
+  if (length >= PAGE_DECISIONS && !isComplete)
+    return `The newest ${formatNumberInGroups(length)}${fitting}, ${back}`;
+  if (isFiltered && isComplete && length === decisions) return `All ${formatNumberInGroups(length)} that fit`;
   const of = isComplete
-    ? `all ${count(decisions)} that are kept`
-    : `the newest ${count(decisions)}, ${back}; older ones were not looked at`;
-  return isFiltered ? `${count(length)} that fit, of ${of}` : `${of.charAt(0).toUpperCase()}${of.slice(1)}`;
+    ? `all ${formatNumberInGroups(decisions)} that are kept`
+    : `the newest ${formatNumberInGroups(decisions)}, ${back}; older ones were not looked at`;
+  return isFiltered
+    ? `${formatNumberInGroups(length)} that fit, of ${of}`
+    : `${of.charAt(0).toUpperCase()}${of.slice(1)}`;
 }
 
 /** Whether everything that is kept was searched, apart from what cannot be read now. */
@@ -185,7 +188,7 @@ const UNREAD = {
 function describeUnread({ upTo, unread = [] }: FoundDecisions['lookedAt']) {
   const parts = unread.map(({ from, to, decisions, why = 'damaged' }) => {
     const span = `from ${formatDateTime(from)} to ${formatDateTime(to)}`;
-    return `; ${count(decisions)} decisions ${span} lie in a file that ${UNREAD[why]}`;
+    return `; ${formatNumberInGroups(decisions)} decisions ${span} lie in a file that ${UNREAD[why]}`;
   });
   if (upTo !== undefined)
     parts.unshift(`, up to ${formatDateTime(upTo)}; some of what came since was not read`);
@@ -218,14 +221,14 @@ function readFilter(query: URLSearchParams): Filter {
 function toQuery(filter: Filter, { from, to, asOf }: ShownTime['span']) {
   const end = to ?? (asOf === undefined ? undefined : asOf + 1);
   const query = new URLSearchParams([...filter]);
-  if (from !== undefined) query.set('from', writeMoment(from));
-  if (end !== undefined) query.set('to', writeMoment(end));
+  if (from !== undefined) query.set('from', toMomentText(from));
+  if (end !== undefined) query.set('to', toMomentText(end));
   query.set('limit', String(PAGE_DECISIONS));
   query.set('include', 'outcomes');
   return query;
 }
 
-function renderFilters(filter: Filter, session: Session, words: ShownTime['words'], reload: () => void) {
+function renderFilters(filter: Filter, session: Session, words: ShownTime['parameters'], reload: () => void) {
   const submit = onSubmit((values) => {
     goTo(toDecisionsPath({ ...words, ...values }));
     reload();

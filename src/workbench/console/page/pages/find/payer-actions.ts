@@ -1,16 +1,16 @@
 import { askService, askServiceForText, isAllowed } from '#workbench/console/page/api.ts';
 import { html } from '#workbench/console/page/html.ts';
 import { type PlannedChange, renderReasonField } from '#workbench/console/page/parts/confirm.ts';
-import { describeEnd, renderField, renderLastDayField } from '#workbench/console/page/parts/form.ts';
+import { renderField, renderLastDayField, toExpiryOfLastDay } from '#workbench/console/page/parts/form.ts';
 import { formatDateTime } from '#workbench/console/page/parts/format.ts';
-import { writeName } from '#workbench/console/page/parts/name.ts';
-import { useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { formatName } from '#workbench/console/page/parts/name.ts';
+import { useAction } from '#workbench/console/page/parts/notice.ts';
 import { saveFile } from '#workbench/console/page/parts/save-file.ts';
 import type { ClientView, Decision, Session } from '#workbench/console/page/questions.ts';
 import {
+  clientErasureQuestion,
   clientMemberQuestion,
-  endWaitQuestion,
-  eraseClientQuestion,
+  waitEndQuestion,
 } from '#workbench/console/page/questions.ts';
 
 type Typed = Readonly<Record<string, string>>;
@@ -40,7 +40,7 @@ export function renderActionButtons(
     title: nameTitle('End the wait of'),
     action: 'End the wait',
     act: ({ reason }: Typed) =>
-      askService('POST', endWaitQuestion(clientIdKey), { reason, decisionId: wait?.decisionId }),
+      askService('POST', waitEndQuestion(clientIdKey), { reason, decisionId: wait?.decisionId }),
     children: html`<p>Tell the payer to try again: the checkout does not learn of it by itself.</p>
       ${renderReasonField()}`,
   };
@@ -49,7 +49,7 @@ export function renderActionButtons(
     action: `${verb} the payer`,
     tone: name === 'BLOCKED' ? 'bad' : 'accent',
     act: ({ reason, lastDay }) =>
-      askService('PUT', at('override'), { group: name, reason, ...describeEnd(lastDay, '').expires }),
+      askService('PUT', at('override'), { group: name, reason, ...toExpiryOfLastDay(lastDay, '').expires }),
     children: html`<p>From the next request on, the group is ${name}, whatever the rules say.</p>
       ${renderReasonField()}${renderLastDayField('until it is lifted')}`,
   });
@@ -64,7 +64,11 @@ export function renderActionButtons(
     action: 'Bind the payer',
     act: ({ lastDay, acceptors = '', ...body }: Typed) => {
       const acceptorKeys = acceptors.split(',').map((key) => key.trim());
-      return askService('PUT', at('binding'), { ...body, acceptorKeys, ...describeEnd(lastDay, '').expires });
+      return askService('PUT', at('binding'), {
+        ...body,
+        acceptorKeys,
+        ...toExpiryOfLastDay(lastDay, '').expires,
+      });
     },
     children: html`<p>When no wait is due, the payer is shown this requisite again.</p>
       ${renderField('Requisite', { name: 'requisiteRef', required: true, maxlength: 256 })}
@@ -98,8 +102,8 @@ interface ExportOrEraseProps extends PayerActionProps {
 }
 
 /** Buttons for the two things that a payer may demand: a file with all data, and the erasure. */
-export function ExportOrErase({ clientIdKey, session, propose, onErased: told }: ExportOrEraseProps) {
-  const { attempt, isBusy, trouble } = useAttempt();
+export function ExportAndEraseButtons({ clientIdKey, session, propose, onErased: told }: ExportOrEraseProps) {
+  const { attempt, isBusy, trouble } = useAction();
   const save = () =>
     attempt(async () => {
       const text = await askServiceForText(clientMemberQuestion(clientIdKey, 'export'));
@@ -112,8 +116,8 @@ export function ExportOrErase({ clientIdKey, session, propose, onErased: told }:
       tone: 'bad',
       act: async ({ typed }) => {
         if (typed !== clientIdKey)
-          throw new Error(`Type the name as it is, ${writeName(clientIdKey)}. Nothing was erased.`);
-        const left = await askService('DELETE', eraseClientQuestion(clientIdKey));
+          throw new Error(`Type the name as it is, ${formatName(clientIdKey)}. Nothing was erased.`);
+        const left = await askService('DELETE', clientErasureQuestion(clientIdKey));
         told(left?.traces ?? null);
       },
       children: html`<p>

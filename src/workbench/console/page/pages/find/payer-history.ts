@@ -13,7 +13,7 @@ import {
   formatDay,
   formatDuration,
   formatMoney,
-  readMoment,
+  parseMoment,
 } from '#workbench/console/page/parts/format.ts';
 import {
   toDecisionPath,
@@ -74,13 +74,13 @@ function toRows(entries: readonly HistoryEntry[], now: number): readonly Row[] {
     due = null;
   };
   for (const entry of entries.toReversed()) {
-    serve(readMoment(entry.at));
-    const wait = waitOf(entry);
-    if (due !== null && cutBy(due, entry, wait)) due = null;
+    serve(parseMoment(entry.at));
+    const wait = findBegunWait(entry);
+    if (due !== null && noteCut(due, entry, wait)) due = null;
     due = wait ?? due;
     const corrects = entry.kind === 'outcome' ? (outcomes.get(entry.orderRef) ?? null) : null;
     if (entry.kind === 'outcome') outcomes.set(entry.orderRef, entry);
-    rows.push({ at: readMoment(entry.at), entry, wait, corrects });
+    rows.push({ at: parseMoment(entry.at), entry, wait, corrects });
   }
   serve(now);
   return rows.toReversed();
@@ -90,21 +90,21 @@ function toRows(entries: readonly HistoryEntry[], now: number): readonly Row[] {
 function computeEarlyMs(entry: HistoryEntry) {
   if (entry.kind !== 'verdict') return 0;
   const { waitUntil } = entry.decision.ladderBefore;
-  return waitUntil === null ? 0 : Math.max(0, readMoment(waitUntil) - readMoment(entry.at));
+  return waitUntil === null ? 0 : Math.max(0, parseMoment(waitUntil) - parseMoment(entry.at));
 }
 
 /** Returns the wait that an entry began. Returns null if it began none. */
-function waitOf(entry: HistoryEntry): Wait | null {
+function findBegunWait(entry: HistoryEntry): Wait | null {
   if (entry.kind !== 'verdict' || entry.decision.verdict !== 'WAIT') return null;
   const { waitUntil, level } = entry.decision.ladderAfter;
   if (waitUntil === null) return null;
-  return { at: readMoment(entry.at), end: readMoment(waitUntil), level, requests: [], cut: null };
+  return { at: parseMoment(entry.at), end: parseMoment(waitUntil), level, requests: [], cut: null };
 }
 
 /** Returns whether an entry ended the wait that was due, and notes in `due` when and why. */
-function cutBy(due: Wait, entry: HistoryEntry, next: Wait | null): boolean {
+function noteCut(due: Wait, entry: HistoryEntry, next: Wait | null): boolean {
   const why = explainCut(due, entry, next);
-  if (why !== null) due.cut = { at: readMoment(entry.at), why };
+  if (why !== null) due.cut = { at: parseMoment(entry.at), why };
   return why !== null;
 }
 
@@ -112,7 +112,7 @@ function explainCut(due: Wait, entry: HistoryEntry, next: Wait | null) {
   if (entry.kind === 'outcome' && entry.outcome === 'PAID') return 'paid';
   if (entry.kind === 'waitEnded') return 'ended';
   if (entry.kind !== 'verdict') return null;
-  due.requests.push(readMoment(entry.at));
+  due.requests.push(parseMoment(entry.at));
   if (next !== null) return 'longer';
   return entry.decision.ladderAfter.waitUntil === null ? 'granted' : null;
 }
@@ -252,7 +252,7 @@ function renderVerdict(entry: VerdictEntry, wait: Wait | null, mayLook: boolean)
       ${decision.flags?.map(renderFlagPill)}
     </p>
     <p>${decision.reason}</p>
-    ${wait && html`<p>${waitText(wait)}</p>`}
+    ${wait && html`<p>${formatWait(wait)}</p>`}
     <p class="faint">
       ${clientGroup} ${paymentScore}, rule ${rule} of ${ruleVersion}${mayLook && html`, <a ...${why}>why</a>`}
     </p>`;
@@ -264,7 +264,7 @@ function renderOrderLink(orderRef: string, mayLook: boolean) {
 }
 
 /** Formats a wait like `Level 2, to 14:03:27; asked again after 2 min, so a longer wait began`. */
-function waitText({ at, end, level, requests, cut }: Wait) {
+function formatWait({ at, end, level, requests, cut }: Wait) {
   const parts = [`Level ${level}, to ${formatDateTime(end)}`];
   const times = requests.map((moment) => formatFineDuration(moment - at)).join(', ');
   const then = cut?.why === 'longer' ? ', so a longer wait began' : '';
@@ -303,7 +303,7 @@ function renderScore({ request, answer, ruleVersion }: Extract<HistoryEntry, { k
 
 function renderOutcome(entry: OutcomeEntry, corrects: OutcomeEntry | null, mayLook: boolean) {
   const { orderRef, at, occurredAt, report, amount } = entry;
-  const agoMs = readMoment(at) - readMoment(occurredAt);
+  const agoMs = parseMoment(at) - parseMoment(occurredAt);
   const isOther = report !== undefined && formatOutcome(report) !== formatOutcome(entry);
   const told = [
     explainUncounted(entry),
@@ -331,7 +331,7 @@ function describeOtherReport(
   report: NonNullable<OutcomeEntry['report']>,
 ) {
   const told = `reported: ${formatOutcome(report)}`;
-  const isLater = readMoment(report.occurredAt) >= readMoment(occurredAt);
+  const isLater = parseMoment(report.occurredAt) >= parseMoment(occurredAt);
   const isOfPart = outcome === 'PAID' && report.cause === 'REVERSED' && isLater;
   return isOfPart && report.amount !== undefined && amount !== undefined
     ? `${told} ${report.amount} of it, so ${amount} stay paid`

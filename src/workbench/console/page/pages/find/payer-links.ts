@@ -1,15 +1,15 @@
 import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import {
-  describeEnd,
   goTo,
   renderChoice,
   renderField,
   renderLastDayField,
+  toExpiryOfLastDay,
 } from '#workbench/console/page/parts/form.ts';
 import { counted, formatDay } from '#workbench/console/page/parts/format.ts';
 import { toPayerPath } from '#workbench/console/page/parts/links.ts';
-import { renderName, renderNames, writeName } from '#workbench/console/page/parts/name.ts';
+import { formatName, renderName, renderNames } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
 import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import { chooseGroupTone, renderPill, VERDICT_SIGNS } from '#workbench/console/page/parts/verdict.ts';
@@ -89,7 +89,7 @@ function renderClientCells(one: LinkedClient, isChosen: boolean, toggle: (client
   const { paid, reversed, unpaid, turnedAway, unknown } = orders;
   const granted = paid + reversed + unpaid + unknown;
   return [
-    html`<input type="checkbox" aria-label=${`Choose ${writeName(clientIdKey)}`} checked=${isChosen}
+    html`<input type="checkbox" aria-label=${`Choose ${formatName(clientIdKey)}`} checked=${isChosen}
       onChange=${() => toggle(clientIdKey)} />`,
     html`<a href=${toPayerPath(clientIdKey)}>${renderName(clientIdKey)}</a>
       ${override && html` ${renderPill(override, chooseGroupTone(override))}`}
@@ -176,7 +176,7 @@ function Block({
       action: 'Put them on the list',
       tone: 'bad',
       act: async ({ list = '', reason, lastDay }) => {
-        const { expires } = describeEnd(lastDay, '');
+        const { expires } = toExpiryOfLastDay(lastDay, '');
         for (const { clientIdKey } of chosen)
           await askService('PUT', listEntryQuestion(list, clientIdKey), { reason, ...expires });
         goTo(`#/settings/lists/${list}`);

@@ -5,7 +5,7 @@ import {
   formatDay,
   formatDuration,
   formatMoney,
-  readMoment,
+  parseMoment,
 } from '#workbench/console/page/parts/format.ts';
 import { toDecisionPath } from '#workbench/console/page/parts/links.ts';
 import { type Tone, VerdictPill } from '#workbench/console/page/parts/verdict.ts';
@@ -17,7 +17,7 @@ type Expected = NextVerdict['now'];
 /** The answer that the payer's next request would get, why, and until when. */
 export function NextAnswer({ view, reload }: { view: ClientView; reload: () => void }) {
   const { tone, title, why, until } = describeStatus(view, Date.now());
-  const wait = findDueWait(view);
+  const wait = findDecisionOfDueWait(view);
   const last = wait ?? view.decisions[0];
   return html`<div class=${`notice notice-${tone}`} role="status">
     <strong class="standing">
@@ -39,8 +39,8 @@ function renderLastAnswer(decision: Decision, hasBegunWait: boolean) {
 }
 
 /** Finds the decision whose wait is due. Returns null if no wait is due. */
-export function findDueWait({ ladder: { waitUntil }, decisions }: ClientView) {
-  if (waitUntil === null || readMoment(waitUntil) <= Date.now()) return null;
+export function findDecisionOfDueWait({ ladder: { waitUntil }, decisions }: ClientView) {
+  if (waitUntil === null || parseMoment(waitUntil) <= Date.now()) return null;
   return (
     decisions.find(({ verdict, ladderAfter }) => verdict === 'WAIT' && ladderAfter.waitUntil === waitUntil) ??
     null
@@ -85,7 +85,7 @@ function isGrant({ verdict }: Expected) {
 function describeStatus(view: ClientView, at: number): Status {
   const { nextVerdict, ladder, override } = view;
   const { now, afterWait } = nextVerdict;
-  const end = ladder.waitUntil === null ? null : readMoment(ladder.waitUntil);
+  const end = ladder.waitUntil === null ? null : parseMoment(ladder.waitUntil);
   const isDue = end !== null && end > at;
   if (isGrant(now)) return { tone: 'good', title: 'May try now', why: [formatGrant(now)], until: null };
   const followed = isDue && afterWait !== null ? afterWait : now;

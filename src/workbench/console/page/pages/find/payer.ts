@@ -5,12 +5,12 @@ import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts
 import { renderName, renderNames } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { renderFactsTable } from '#workbench/console/page/parts/trace.ts';
-import { chooseGroupTone, renderKnownFacts, renderPill } from '#workbench/console/page/parts/verdict.ts';
+import { chooseGroupTone, renderDetails, renderPill } from '#workbench/console/page/parts/verdict.ts';
 import { type ClientView, clientQuestion, type Session } from '#workbench/console/page/questions.ts';
-import { ExportOrErase, renderActionButtons } from './payer-actions.ts';
+import { ExportAndEraseButtons, renderActionButtons } from './payer-actions.ts';
 import { PayerHistory } from './payer-history.ts';
 import { PayerLinks } from './payer-links.ts';
-import { findDueWait, NextAnswer } from './payer-status.ts';
+import { findDecisionOfDueWait, NextAnswer } from './payer-status.ts';
 
 /** One payer: the next answer, the decisions that a person may make, and the history. */
 export function PayerDetails({ clientIdKey, session }: { clientIdKey: string; session: Session }) {
@@ -22,7 +22,7 @@ export function PayerDetails({ clientIdKey, session }: { clientIdKey: string; se
   });
   const [erased, setErased] = useState<readonly Html[] | null>(null);
   const told = (traces: string | null) =>
-    setErased([describeErased(clientIdKey, answer.data), ...(traces === null ? [] : [traces])]);
+    setErased([renderErased(clientIdKey, answer.data), ...(traces === null ? [] : [traces])]);
   const acts = { clientIdKey, session, propose };
   if (erased !== null)
     return html`<div class="notice notice-good" role="status">
@@ -31,7 +31,7 @@ export function PayerDetails({ clientIdKey, session }: { clientIdKey: string; se
       ${dialog}`;
   if (answer.error?.status === 404)
     return html`${renderEmpty('Nothing is known of this payer', KNOWN_BY_NAME)}
-      <div class="buttons">${h(ExportOrErase, { ...acts, onErased: told })}</div>
+      <div class="buttons">${h(ExportAndEraseButtons, { ...acts, onErased: told })}</div>
       ${dialog}`;
   return renderAnswer(
     answer,
@@ -43,15 +43,15 @@ export function PayerDetails({ clientIdKey, session }: { clientIdKey: string; se
         </h2>
         ${h(NextAnswer, { view, reload: answer.reload })}
         <div class="buttons">
-          ${renderActionButtons(view, findDueWait(view), acts)}
-          ${h(ExportOrErase, { ...acts, onErased: told })}
+          ${renderActionButtons(view, findDecisionOfDueWait(view), acts)}
+          ${h(ExportAndEraseButtons, { ...acts, onErased: told })}
         </div>
       </section>
       <div class="split">
         ${h(PayerHistory, { view, changes, session })}
         <section class="panel">
           <h2 class="only-read">About the payer</h2>
-          ${renderKnownFacts(renderPayerFigures(view))}
+          ${renderDetails(renderPayerFigures(view))}
           <details>
             <summary>Facts right now</summary>
             <p class="faint">What rules of ${view.ruleVersion} see now, before the next request.</p>
@@ -71,7 +71,7 @@ const KNOWN_BY_NAME = html`Names are compared exactly, capital letters too. A pa
  * Describes what was erased. If the store did not know the payer, entries may still have been erased
  * elsewhere.
  */
-function describeErased(clientIdKey: string, view: ClientView | null) {
+function renderErased(clientIdKey: string, view: ClientView | null) {
   const rest = 'The audit still says that a payer was erased, by whom and when.';
   const places = 'the store, the shared lists, the archive and the audit';
   const name = renderName(clientIdKey);

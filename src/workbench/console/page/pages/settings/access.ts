@@ -54,7 +54,7 @@ export function AccessPage({ session: { platform } }: PageProps) {
         </section>
         <section class="card">
           <h2>Who may sign in</h2>
-          ${describeRoles(found)}
+          ${renderRoles(found)}
         </section>`,
     )}
     ${dialog}`;
@@ -153,7 +153,7 @@ function renderPersonCells(
 
 const ROLE_COLUMNS = ['claim', 'value', 'role', 'platform', ...declareColumns('wide', 'may')];
 
-function describeRoles({ provider, roles }: People) {
+function renderRoles({ provider, roles }: People) {
   const byKey = 'Whoever holds a key with a platform operation';
   if (provider === null)
     return html`<p>${byKey}. Set OIDC_ISSUER to let people sign in at an identity provider.</p>`;

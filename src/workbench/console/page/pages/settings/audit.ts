@@ -4,15 +4,15 @@ import { h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { goTo, onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
 import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
-import { renderName, writeName } from '#workbench/console/page/parts/name.ts';
-import { renderAnswer, renderEmpty, useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { formatName, renderName } from '#workbench/console/page/parts/name.ts';
+import { renderAnswer, renderEmpty, useAction } from '#workbench/console/page/parts/notice.ts';
 import { SaveButtons, toCsv, toJsonLines } from '#workbench/console/page/parts/save-file.ts';
 import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import {
-  convertToUtc,
-  formatAddress,
+  convertMinutesToUtc,
   readSpan,
   renderMinuteField,
+  replaceQueryParameters,
   toSpanParameters,
 } from '#workbench/console/page/parts/time-span.ts';
 import {
@@ -31,11 +31,11 @@ type Fault = Found['unreadable'][number];
  * The operations of which one is enough to see proposals. People who have one of them may decide about
  * proposals or make some.
  */
-export const PROPOSERS = ['approve', 'operate', 'clients', 'keys'] as const;
+export const PROPOSER_OPERATIONS = ['approve', 'operate', 'clients', 'keys'] as const;
 
 /** The changes that wait for another person, and the entries of the audit. */
 export function AuditPage({ place: { query }, session }: PageProps) {
-  return html`${PROPOSERS.some((one) => isAllowed(session, one)) && h(ProposalsSection, { session })}
+  return html`${PROPOSER_OPERATIONS.some((one) => isAllowed(session, one)) && h(ProposalsSection, { session })}
     ${isAllowed(session, 'audit') && html`${renderFilter(query)}${h(Entries, { query })}${h(Chain, {})}`}`;
 }
 
@@ -63,7 +63,7 @@ function Entries({ query }: { query: URLSearchParams }) {
             )
           : renderTable({ name: 'Audit', columns: COLUMNS, kind: 'in-lines' }, entries, renderCells)
       }
-      ${next !== null && html`<p><a href=${formatAddress({ after: next })}>Older entries</a></p>`}
+      ${next !== null && html`<p><a href=${replaceQueryParameters({ after: next })}>Older entries</a></p>`}
       ${h(SaveButtons, { name: 'audit', forms })}
       <div role="status">
         ${lacking.length > 0 && html`<p>These entries are missing in the file:</p>`}
@@ -82,7 +82,7 @@ function toAuditQuery(query: URLSearchParams) {
 
 function Chain() {
   const [check, setCheck] = useState<AuditCheck | null>(null);
-  const { attempt, isBusy, trouble } = useAttempt();
+  const { attempt, isBusy, trouble } = useAction();
   const look = () => attempt(() => askService('GET', AUDIT_CHECK).then(setCheck));
   return html`<section class="card">
     <h2>Integrity</h2>
@@ -90,7 +90,7 @@ function Chain() {
       Every entry contains the hash of the entry before it, so that an entry that is changed or missing breaks
       the chain.
     </p>
-    <div role="status">${check && describeCheck(check)}</div>
+    <div role="status">${check && renderCheck(check)}</div>
     ${trouble}
     <button type="button" disabled=${isBusy} onClick=${look}>
       ${isBusy ? 'Following the chain …' : 'Check the chain'}
@@ -98,7 +98,7 @@ function Chain() {
   </section>`;
 }
 
-function describeCheck({ checkedAt, entries, forgotten, faults }: AuditCheck) {
+function renderCheck({ checkedAt, entries, forgotten, faults }: AuditCheck) {
   if (faults.length > 0) return renderFaults(faults);
   const erased = forgotten === 0 ? '' : `; ${forgotten} of them were about payers who are erased`;
   return html`<p>
@@ -119,7 +119,9 @@ function renderFaults(faults: readonly Fault[]) {
 }
 
 function renderFilter(query: URLSearchParams) {
-  const find = onSubmit((values) => goTo(`#/settings/audit?${new URLSearchParams(convertToUtc(values))}`));
+  const find = onSubmit((values) =>
+    goTo(`#/settings/audit?${new URLSearchParams(convertMinutesToUtc(values))}`),
+  );
   const clear = () => goTo('#/settings/audit');
   return html`<form class="filters" key=${String(query)} onSubmit=${find} onReset=${clear}>
     ${renderField('Who', { name: 'who', defaultValue: query.get('who') ?? '', maxlength: 256 })}
@@ -166,7 +168,7 @@ const NAMED: ReadonlySet<string> = new Set(['value', 'requisiteRef', 'acceptorKe
 
 function formatValue(value: unknown, member = ''): string {
   if (Array.isArray(value)) return value.map((one) => formatValue(one, member)).join(', ') || 'none';
-  if (typeof value === 'string' && NAMED.has(member)) return writeName(value);
+  if (typeof value === 'string' && NAMED.has(member)) return formatName(value);
   if (typeof value === 'string') return MOMENT.test(value) ? formatDateTime(value) : value;
   if (typeof value !== 'object' || value === null) return String(value);
   const members = Object.entries(value).filter(([, inner]) => inner !== null);

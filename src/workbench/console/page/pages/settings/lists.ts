@@ -3,24 +3,24 @@ import { type Html, h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { type PlannedChange, useConfirmedChange } from '#workbench/console/page/parts/confirm.ts';
 import {
-  describeEnd,
   goTo,
   onSubmit,
   renderChoice,
   renderField,
-  renderLabelled,
+  renderLabelledControl,
   renderLastDayField,
+  toExpiryOfLastDay,
 } from '#workbench/console/page/parts/form.ts';
 import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
 import { renderName } from '#workbench/console/page/parts/name.ts';
-import { renderAnswer, renderEmpty, useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { renderAnswer, renderEmpty, useAction } from '#workbench/console/page/parts/notice.ts';
 import { SaveButtons, toJsonLines } from '#workbench/console/page/parts/save-file.ts';
 import { declareColumns, declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import type { ListEntries, SharedLists } from '#workbench/console/page/questions.ts';
 import {
-  createListQuestion,
   LISTS,
+  listCreationQuestion,
   listEntriesQuestion,
   listEntryQuestion,
   listLinesQuestion,
@@ -213,7 +213,7 @@ function renderCells(list: string, entry: ListEntry, propose: Propose | null) {
 async function fetchEntryLines(name: string) {
   const { entries } = await askService('GET', {
     ...listEntriesQuestion(name, { limit: '500' }),
-    all: 'entries',
+    pagedMember: 'entries',
   });
   return toJsonLines(
     entries.map(({ value, reason, who, addedAt, expiresAt }) => ({
@@ -235,11 +235,11 @@ const ATTRIBUTE_FIELD = {
 
 /** The form that makes a list. It asks which kind of entries the list holds. */
 function MakeForm({ name, done }: { name: string; done: () => void }) {
-  const { attempt, trouble } = useAttempt();
+  const { attempt, trouble } = useAction();
   const [kind, setKind] = useState('client');
   const make = onSubmit(({ list = '', attribute }) =>
     attempt(async () => {
-      await askService('PUT', createListQuestion(list), { kind, attribute });
+      await askService('PUT', listCreationQuestion(list), { kind, attribute });
       goTo(`#/settings/lists/${list}`);
       done();
     }),
@@ -264,7 +264,7 @@ function MakeForm({ name, done }: { name: string; done: () => void }) {
 /** The form that puts values on a list: one a line, or the lines of a list that was saved. */
 function PutForm({ list: { list, kind }, propose }: { list: SharedList; propose: Propose }) {
   const put = onSubmit(({ values = '', reason = '', lastDay }) => {
-    const { expires, howLong } = describeEnd(lastDay, 'until somebody removes it');
+    const { expires, howLong } = toExpiryOfLastDay(lastDay, 'until somebody removes it');
     const all = values
       .split('\n')
       .map((text, index) => ({ text, line: index + 1 }))
@@ -287,7 +287,7 @@ function PutForm({ list: { list, kind }, propose }: { list: SharedList; propose:
   const lines = html`<textarea name="values" rows="1" required spellcheck="false"></textarea>`;
   return html`<form onSubmit=${put}>
     <div class="fields">
-      ${renderLabelled('Value', lines, `${KINDS[kind][1]}. One a line, or the lines of a saved list`)}
+      ${renderLabelledControl('Value', lines, `${KINDS[kind][1]}. One a line, or the lines of a saved list`)}
       ${renderField('Reason', { name: 'reason', required: true, maxlength: 500 })}
       ${renderLastDayField('until it is removed')}
     </div>

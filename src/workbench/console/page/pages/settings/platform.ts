@@ -1,7 +1,11 @@
 import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, html } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
-import { count, formatDuration, formatPlatform } from '#workbench/console/page/parts/format.ts';
+import {
+  formatDuration,
+  formatNumberInGroups,
+  formatPlatform,
+} from '#workbench/console/page/parts/format.ts';
 import { toVersionPath } from '#workbench/console/page/parts/links.ts';
 import { describeActivation } from '#workbench/console/page/parts/marks.ts';
 import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
@@ -12,7 +16,7 @@ import { KEYS, PEOPLE, ROLLOUT_STATUS, SETTINGS } from '#workbench/console/page/
 /** A setting, its value, and where it is changed. */
 type Row = readonly [what: string, value: Html, where: Html];
 
-function describeDeciding(rollout: Rollout) {
+function renderDecidingVersion(rollout: Rollout) {
   const { version } = rollout.active;
   const since = describeActivation(rollout).replace(/^S/, 's');
   return html`<a href=${toVersionPath(version)}>${version}</a>${` ${since}`}`;
@@ -30,7 +34,7 @@ export function PlatformPage({ session }: PageProps) {
   const people = useAnswer(isAllowed(session, 'keys') ? PEOPLE : null).data;
   const keys = useAnswer(isAllowed(session, 'keys') ? KEYS : null).data;
   return renderAnswer(useAnswer(SETTINGS), (settings) => {
-    const active: Row[] = rollout ? [['Rules that decide', describeDeciding(rollout), TO_ROLLOUTS]] : [];
+    const active: Row[] = rollout ? [['Rules that decide', renderDecidingVersion(rollout), TO_ROLLOUTS]] : [];
     const approves = settings.approvals === 'required' && people && keys;
     const rows = [...active, ...toRows(settings), ...(approves ? [toApproversRow(people, keys)] : [])];
     const head = {
@@ -53,7 +57,7 @@ function toRows(settings: Settings): readonly Row[] {
   const rate =
     perSecond === 0
       ? 'any number'
-      : `${count(perSecond)} a second, and ${count(burst)} at once after a pause`;
+      : `${formatNumberInGroups(perSecond)} a second, and ${formatNumberInGroups(burst)} at once after a pause`;
   const { clients, decisions, archive, audit } = keptMs;
   const kept = archive === null ? 'no archive is set up' : formatDuration(archive);
   const port = callers.port === 0 ? '' : `:${callers.port}`;

@@ -6,13 +6,13 @@ import {
   useConfirmedChange,
 } from '#workbench/console/page/parts/confirm.ts';
 import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
-import { renderName, writeName } from '#workbench/console/page/parts/name.ts';
+import { formatName, renderName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
 import { renderPill, type Tone } from '#workbench/console/page/parts/verdict.ts';
 import {
-  decideProposalQuestion,
   PROPOSALS,
   type Proposal,
+  proposalDecisionQuestion,
   type Session,
 } from '#workbench/console/page/questions.ts';
 import { ProposedRules } from './proposed-rules.ts';
@@ -46,9 +46,9 @@ function renderProposal(proposal: Proposal, session: Session, propose: (change: 
   const decide = (way: 'approve' | 'reject', verb: string, tone: 'accent' | 'bad') =>
     propose({
       title: { before: verb, name: subject, after: '?' },
-      action: `${verb} ${writeName(subject)}`,
+      action: `${verb} ${formatName(subject)}`,
       tone,
-      act: ({ reason }) => askService('POST', decideProposalQuestion(proposalId, way), { reason }),
+      act: ({ reason }) => askService('POST', proposalDecisionQuestion(proposalId, way), { reason }),
       children: renderReasonField(undefined, 'Note to the proposer'),
     });
   const approve = () => decide('approve', 'Approve', 'accent');

@@ -3,8 +3,8 @@ import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts
 import { type Html, h, html, useEffect, useState } from '#workbench/console/page/html.ts';
 import { ChangedSince, ComparedDraft } from '#workbench/console/page/parts/differences.ts';
 import { formatInterval, renderNotes, useJob } from '#workbench/console/page/parts/evidence.ts';
-import { count, counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
-import { toPath, toVersionPath } from '#workbench/console/page/parts/links.ts';
+import { counted, formatDateTime, formatNumberInGroups } from '#workbench/console/page/parts/format.ts';
+import { toConsolePath, toVersionPath } from '#workbench/console/page/parts/links.ts';
 import { RefusalNotice, renderAnswer } from '#workbench/console/page/parts/notice.ts';
 import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import {
@@ -141,14 +141,14 @@ function TrialInShort({ version }: { readonly version: string }) {
     const candidate = rollout?.candidates.find((one) => one.version === version);
     const shadow = trials.find((one) => one.version === version)?.shadow;
     if (candidate === undefined) return 'It is not on trial, so nothing was compared yet.';
-    const link = html`<a href=${toPath('rollouts')}>Its trial</a>.`;
+    const link = html`<a href=${toConsolePath('rollouts')}>Its trial</a>.`;
     const since = `since ${formatDateTime(candidate.since)}`;
     if (candidate.mode === 'canary')
       return html`It decides for ${candidate.percent} % of the clients ${since}. ${link}`;
     const { compared = 0, different = 0 } = shadow ?? {};
     if (compared === 0) return html`It is a shadow ${since}; nothing was compared yet. ${link}`;
     const share = formatInterval(estimateShare(different, compared));
-    return html`${count(different)} of ${count(compared)} verdicts differ ${since}: ${share}. ${link}`;
+    return html`${formatNumberInGroups(different)} of ${formatNumberInGroups(compared)} verdicts differ ${since}: ${share}. ${link}`;
   });
 }
 

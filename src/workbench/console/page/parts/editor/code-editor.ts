@@ -18,7 +18,7 @@ import {
   createCompletionSource,
   type DraftNames,
   type ExplainedFact,
-  explainAtPointer,
+  factTooltip,
   findFactAt,
 } from './rule-words.ts';
 
@@ -59,7 +59,7 @@ export class CodeEditor {
    * Opens a file. If the open file was changed elsewhere, the change is shown in place and can be undone.
    * If a file was changed elsewhere while another file was open here, its undo history begins anew.
    */
-  open(path: string, text: string) {
+  openFile(path: string, text: string) {
     const { state } = this.#view;
     if (path === this.#path) {
       const changes = findChange(state.doc.toString(), text);
@@ -74,7 +74,7 @@ export class CodeEditor {
     this.#tellFact();
   }
 
-  mark(remarks: readonly FileRemark[]) {
+  showRemarks(remarks: readonly FileRemark[]) {
     const { state } = this.#view;
     this.#view.dispatch(
       setDiagnostics(
@@ -85,7 +85,7 @@ export class CodeEditor {
   }
 
   /** Puts the cursor at a position and shows it. */
-  goTo(at: FileRemark['at']) {
+  moveCursorTo(at: FileRemark['at']) {
     const anchor = toPosition(this.#view.state.doc, at);
     this.#view.dispatch({
       selection: { anchor },
@@ -125,7 +125,7 @@ export class CodeEditor {
         isOfRules
           ? [
               autocompletion({ override: [createCompletionSource(names)], icons: false }),
-              explainAtPointer,
+              factTooltip,
               completionTheme,
             ]
           : [],

@@ -141,7 +141,7 @@ export function findFactAt(state: EditorState, at: number) {
 }
 
 /** Shows a tooltip that explains the fact that the pointer is on. */
-export const explainAtPointer: Extension = hoverTooltip((view, at) => {
+export const factTooltip: Extension = hoverTooltip((view, at) => {
   const found = findFactAt(view.state, at);
   if (found === null) return null;
   const { fact, from, to } = found;

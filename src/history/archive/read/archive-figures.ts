@@ -5,7 +5,7 @@ import { UnknownCursor } from '#state/store-errors.ts';
 type Journal = Pick<Store, 'readJournal' | 'journalLength'>;
 
 /** The figures about the archive that each node can measure, whichever node ships to the archive. */
-export class ArchiveWatch {
+export class ArchiveFigures {
   readonly #archive: Archive;
   readonly #journal: Journal;
   readonly #clock: () => number;
@@ -23,7 +23,7 @@ export class ArchiveWatch {
 
   contents(): ArchiveTotals {
     try {
-      this.#contents = this.#archive.contents();
+      this.#contents = this.#archive.computeTotals();
     } catch {
       // The last known contents are returned. While the folder cannot be read, the archive's lag grows.
     }

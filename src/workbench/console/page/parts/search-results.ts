@@ -2,12 +2,18 @@ import { askService, isAllowed } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useEffect, useState } from '#workbench/console/page/html.ts';
 import {
   type FoundRecords,
-  findByPartQuestion,
+  partSearchQuestion,
   type Session,
   type VerdictCommand,
 } from '#workbench/console/page/questions.ts';
-import { count, formatDateTime, formatDay } from './format.ts';
-import { toDecisionPath, toDecisionsPath, toOrderDecisionsPath, toPath, toPayerPath } from './links.ts';
+import { formatDateTime, formatDay, formatNumberInGroups } from './format.ts';
+import {
+  toConsolePath,
+  toDecisionPath,
+  toDecisionsPath,
+  toOrderDecisionsPath,
+  toPayerPath,
+} from './links.ts';
 import { renderName } from './name.ts';
 import { VerdictPill } from './verdict.ts';
 
@@ -59,7 +65,7 @@ export function useSearch(session: Session, text: string): SearchState {
     const leaving = new AbortController();
     const tell = (search: typeof NOTHING) => leaving.signal.aborted || setTold({ ...search, of: text });
     const look = () =>
-      askService('GET', findByPartQuestion(text), undefined, leaving.signal).then(
+      askService('GET', partSearchQuestion(text), undefined, leaving.signal).then(
         (found) => tell(toSearch(session, text, found)),
         (error: Error) => tell({ ...NOTHING, words: error.message, isRefused: true }),
       );
@@ -84,8 +90,8 @@ export function useSearch(session: Session, text: string): SearchState {
 function toSearch(session: Session, text: string, found: FoundRecords) {
   const groups = toGroups(session, found).toSorted((a, b) => rankGroup(a, text) - rankGroup(b, text));
   const shown = groups.reduce((sum, { choices }) => sum + choices.length, 0);
-  const hits = shown === 0 ? 'Nothing has this in its name.' : `${count(shown)} shown.`;
-  return { groups, words: [hits, describeLook(found)].join(' '), isRefused: false };
+  const hits = shown === 0 ? 'Nothing has this in its name.' : `${formatNumberInGroups(shown)} shown.`;
+  return { groups, words: [hits, describeSearchedRange(found)].join(' '), isRefused: false };
 }
 
 /**
@@ -133,7 +139,7 @@ function toGroups(session: Session, found: FoundRecords): readonly ChoiceGroup[]
       choices: found.listEntries.map(({ list, value, reason, hasEnded }) => ({
         name: value,
         about: `${list}: ${reason}${hasEnded ? ' (has ended)' : ''}`,
-        act: { href: toPath(`settings/lists/${list}`) },
+        act: { href: toConsolePath(`settings/lists/${list}`) },
       })),
     },
   ];
@@ -177,7 +183,7 @@ function formatBackTo(backTo: string, hasOlder: boolean) {
 }
 
 /** Describes how far the search went, and which kinds it left out. */
-function describeLook({ lookedAt: { backTo, hasOlder, upTo, unread }, leftOut }: FoundRecords) {
+function describeSearchedRange({ lookedAt: { backTo, hasOlder, upTo, unread }, leftOut }: FoundRecords) {
   const kinds = leftOut.map((kind) => KIND_NAMES[kind]).join(', ');
   return [
     backTo !== null && formatBackTo(backTo, hasOlder),

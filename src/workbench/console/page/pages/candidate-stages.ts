@@ -31,7 +31,7 @@ export function CandidateStages({ candidate, rollout, session, propose }: Stages
   const mayStep = isAllowed(session, 'operate');
   const guard = guardPoints === null && mode === 'canary' ? '' : String(guardPoints ?? FIRST_PLAN.guard);
   const step = ({ mode: next, percent: share }: Stage) => {
-    const plan = { version, mode: next, percent: share, guard, keeps: true };
+    const plan = { version, mode: next, percent: share, guard, keepsOtherCanaries: true };
     propose(createPlanConfirmation(plan, rollout, session, false));
   };
   return html`<ol class="stages" aria-label=${`Stages of ${version}`}>

@@ -1,4 +1,4 @@
-import { ClockOffset, findMedianOffset } from '#state/clock-offset.ts';
+import { ClockOffset, computeMedianOffset } from '#state/clock-offset.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import { BadReply } from './connection/reply.ts';
 
@@ -7,7 +7,7 @@ const EPOCH_MS_MIN = Date.UTC(2020);
 const EPOCH_MS_MAX = Date.UTC(2100);
 
 /** Estimates the clocks of the servers from their answers. */
-export class NodeClocks {
+export class ServerClocks {
   readonly #connection: RedisConnection;
   readonly #clock: () => number;
   readonly #offsets = new Map<string, ClockOffset>();
@@ -26,7 +26,7 @@ export class NodeClocks {
   timed<T extends { readonly time: number }>(key: string, ask: () => Promise<T>): Promise<T> {
     const sentMs = this.#clock();
     return ask().then((answer) => {
-      this.#observe(this.#connection.nodeOf(key), sentMs, answer.time);
+      this.#observe(this.#connection.serverOf(key), sentMs, answer.time);
       return answer;
     });
   }
@@ -57,9 +57,9 @@ export class NodeClocks {
 
   /** Returns the median of the offsets of all servers that still belong to the store. */
   #median(): number {
-    return findMedianOffset(
+    return computeMedianOffset(
       this.#connection
-        .nodes()
+        .servers()
         .map((node) => this.offsetOf(node))
         .filter((offset) => offset !== null),
     );

@@ -1,8 +1,8 @@
 import { formatCount } from '#base/count-text.ts';
 import { Type } from '#base/json-schema.ts';
-import { choice, count, list, literal, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { choice, count, list, literal, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import { OTHERWISE } from '#decision/decision.ts';
-import { createComparisonTables } from '#history/evidence/comparison.ts';
+import { toComparisonTables } from '#history/evidence/comparison.ts';
 import {
   type CurrencyAmounts,
   createColumns,
@@ -14,8 +14,8 @@ import {
   formatRuleSet,
   formatShare,
   intervalSchema,
+  listOrderCountCells,
   listSpanNotes,
-  listStatusCells,
   numberSchema,
   ORDER_STATUS_COLUMNS,
   orderCounts,
@@ -24,15 +24,19 @@ import {
 } from '#history/evidence/presentation.ts';
 import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
 import { roundAmountSum } from '#history/evidence/source/order-sums.ts';
-import { createCausesTable, listReversalNotes, reversalFigures } from '#history/evidence/source/reversals.ts';
-import { listUnratedNotes, unratedMoney } from '#history/evidence/unrated-money.ts';
+import {
+  createCausesTable,
+  listReversalNotes,
+  ReversalFiguresSchema,
+} from '#history/evidence/source/reversals.ts';
+import { listUnratedNotes, UnratedMoneySchema } from '#history/evidence/unrated-money.ts';
 import { AgainstSchema } from './against.ts';
-import { createFlagsTable, flagFigures, unflaggedFigures } from './flag-figures.ts';
-import { HoldoutFigures, type HoldoutSide, NetEffectSchema } from './holdout.ts';
-import { createWaitLevelsTable, waitLevels } from './wait-levels.ts';
+import { FlagFiguresSchema, toFlagsTable, UnflaggedFiguresSchema } from './flag-figures.ts';
+import { HoldoutFiguresSchema, type HoldoutSideFigures, RuleEffectSchema } from './holdout.ts';
+import { createWaitLevelsTable, WaitLevelsSchema } from './wait-levels.ts';
 
 /** The SQL expressions of the properties by which the figures of rules may be divided into slices. */
-export const SLICES = {
+export const SLICE_SQL = {
   day: "strftime(decided_at, '%Y-%m-%d')",
   week: "strftime(date_trunc('week', decided_at), '%Y-%m-%d')",
   method: "coalesce(fact_method, '-')",
@@ -46,9 +50,9 @@ export const SLICES = {
   cause: "coalesce(statuses.cause, '-')",
 } as const;
 
-export type SliceName = keyof typeof SLICES;
+export type SliceName = keyof typeof SLICE_SQL;
 
-export const SLICE_NAMES = Object.keys(SLICES).filter((name): name is SliceName => name in SLICES);
+export const SLICE_NAMES = Object.keys(SLICE_SQL).filter((name): name is SliceName => name in SLICE_SQL);
 
 const RULE_FIGURES = {
   matched: count('Decisions in which its condition held'),
@@ -64,61 +68,61 @@ const RULE_FIGURES = {
   amount: currencyAmounts,
 } as const;
 
-const RuleReportSchema = shape('What one rule was worth on what happened', {
+const RuleWorthSchema = shape('What one rule was worth on what happened', {
   file: choice(['groups.yaml', 'bot-signals.yaml', 'verdicts.yaml'], 'Where it stands'),
-  name: word('Of the rule; otherwise stands for what holds when no rule of its file matches'),
+  name: plainText('Of the rule; otherwise stands for what holds when no rule of its file matches'),
   ...RULE_FIGURES,
-  holdout: nullable(HoldoutFigures),
-  net: NetEffectSchema,
-  unrated: unratedMoney,
+  holdout: nullable(HoldoutFiguresSchema),
+  net: RuleEffectSchema,
+  unrated: UnratedMoneySchema,
   by: Type.Optional(
     list(
-      shape('What it was worth on a slice', { slice: word('Its name'), ...RULE_FIGURES }),
+      shape('What it was worth on a slice', { slice: plainText('Its name'), ...RULE_FIGURES }),
       'By the slices that were asked for, in their order; absent without',
     ),
   ),
 });
 
 const SliceSchema = shape('The orders of a slice, whichever rules matched', {
-  slice: word('Its name'),
+  slice: plainText('Its name'),
   orders: orderCounts,
   amount: currencyAmounts,
 });
 
 /** The schema of the output of `rules report --json`, without notes and tables. The member names are stable. */
-export const ReportSchema = shape('What each rule was worth on the outcomes that were seen', {
+export const WorthReportSchema = shape('What each rule was worth on the outcomes that were seen', {
   kind: literal('report'),
-  version: word('The rule set that is reported on'),
-  digest: word('sha256 over its files'),
+  version: plainText('The rule set that is reported on'),
+  digest: plainText('sha256 over its files'),
   ...SPAN_MEMBERS,
   ownDecisions: count('Decisions by this very rule set; the others were made by other versions'),
   undecidable: shape('Decisions whose records lack a fact that the rules ask, counted nowhere else', {
     count: count('How many'),
-    facts: list(word('Its label'), 'The facts'),
+    facts: list(plainText('Its label'), 'The facts'),
   }),
   orders: orderCounts,
   unpaidShare: intervalSchema('Of all orders with a known outcome'),
   amount: currencyAmounts,
   technical: count('Orders that are left out because they ended in a technical failure'),
-  reversals: reversalFigures,
+  reversals: ReversalFiguresSchema,
   by: nullable(choice(SLICE_NAMES, 'The slices that were asked for')),
   slices: Type.Optional(list(SliceSchema, 'All orders by these, in their order; absent without')),
-  rules: list(RuleReportSchema, 'Those that most decisions needed first, otherwise last'),
-  flags: flagFigures,
-  unflagged: unflaggedFigures,
-  waitLevels,
+  rules: list(RuleWorthSchema, 'Those that most decisions needed first, otherwise last'),
+  flags: FlagFiguresSchema,
+  unflagged: UnflaggedFiguresSchema,
+  waitLevels: WaitLevelsSchema,
   against: nullable(AgainstSchema),
 });
 
-export type RuleReport = Shape<typeof RuleReportSchema>;
-export type RuleFigures = Pick<RuleReport, keyof typeof RULE_FIGURES>;
-export type Report = Shape<typeof ReportSchema>;
+export type RuleWorth = ValueOf<typeof RuleWorthSchema>;
+export type RuleFigures = Pick<RuleWorth, keyof typeof RULE_FIGURES>;
+export type WorthReport = ValueOf<typeof WorthReportSchema>;
 
 /**
  * Renders a report as notes and tables. The tables `rules` and `flags` have a row for each rule or flag. Other tables
  * name the file and the rule before the figures.
  */
-export function presentReport(report: Report): Presentation {
+export function presentWorthReport(report: WorthReport): Presentation {
   const { decisions, rules, version, digest, amount, by, slices = [] } = report;
   const head = [formatRuleSet(version, digest), ...listSpanNotes(report)];
   if (decisions === 0) return { notes: head, tables: [] };
@@ -150,7 +154,7 @@ export function presentReport(report: Report): Presentation {
         some.map((rule) => [[rule.name], rule]),
       ),
     ),
-    createFlagsTable(report),
+    toFlagsTable(report),
     createCausesTable(report.reversals),
     createWaitLevelsTable(report.waitLevels),
     holdoutsTable(fired),
@@ -158,9 +162,7 @@ export function presentReport(report: Report): Presentation {
     ...(by === null
       ? []
       : [figuresTable('slices', `By ${by}`, ['file', 'rule', by], fired.flatMap(listSliceFigures))]),
-    ...(report.against === null
-      ? []
-      : createComparisonTables(report.against, [report.against.version, version])),
+    ...(report.against === null ? [] : toComparisonTables(report.against, [report.against.version, version])),
   ].filter(({ rows }) => rows.length > 0);
   return {
     notes: [
@@ -176,7 +178,7 @@ export function presentReport(report: Report): Presentation {
   };
 }
 
-function againstNotes({ against, version }: Report): readonly string[] {
+function againstNotes({ against, version }: WorthReport): readonly string[] {
   if (against === null) return [];
   const { version: base, changed, compared, changedShare, undecidable, missing, unseen } = against;
   return [
@@ -208,7 +210,7 @@ const ABOUT: Readonly<Record<string, string>> = {
   net: 'Net: what did not happen because a rule applied, with 95 % intervals. It is measured by the holdout of the rule, by client, or by device where the rule is about shared devices; or by a trial of a version that differs in this rule alone, within the first days of each client. With a holdout, a client counts 30 days (one draw period) and the usual time of reversals after it entered; the others are too young.',
 };
 
-function totalsNotes(report: Report): readonly string[] {
+function totalsNotes(report: WorthReport): readonly string[] {
   const { orders, unpaidShare, technical, undecidable, decisions, ownDecisions } = report;
   const others = decisions - ownDecisions;
   const when = (holds: boolean, note: string) => (holds ? [note] : []);
@@ -252,7 +254,7 @@ function figuresTable(
     rows: figures.map(([of, { orders, unpaidShare, lift, ...counts }]) => [
       ...of,
       ...COUNTS.map((name) => counts[name]),
-      ...listStatusCells(orders),
+      ...listOrderCountCells(orders),
       unpaidShare,
       lift,
     ]),
@@ -263,7 +265,7 @@ function listSliceFigures({
   file,
   name,
   by = [],
-}: RuleReport): readonly (readonly [readonly string[], RuleFigures])[] {
+}: RuleWorth): readonly (readonly [readonly string[], RuleFigures])[] {
   return by.filter(({ matched }) => matched > 0).map((part) => [[file, name, part.slice], part]);
 }
 
@@ -291,9 +293,9 @@ function moneyTable(
   };
 }
 
-function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
-  const cells = ({ clients, young, orders, paidShare }: HoldoutSide) => [
-    ...[clients, young, ...listStatusCells(orders)],
+function holdoutsTable(rules: readonly RuleWorth[]): EvidenceTable {
+  const cells = ({ clients, young, orders, paidShare }: HoldoutSideFigures) => [
+    ...[clients, young, ...listOrderCountCells(orders)],
     paidShare ?? 'too few',
   ];
   return {
@@ -316,12 +318,12 @@ function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
   };
 }
 
-function netUnratedNotes({ name, unrated, net }: RuleReport): readonly string[] {
+function netUnratedNotes({ name, unrated, net }: RuleWorth): readonly string[] {
   const where = net?.by === 'trial' ? 'to this report, or when the next trial begins' : 'to this report';
   return listUnratedNotes(`The net of ${name}`, unrated, where);
 }
 
-function netTable(rules: readonly RuleReport[]): EvidenceTable {
+function netTable(rules: readonly RuleWorth[]): EvidenceTable {
   return {
     name: 'net',
     title: 'Net of a rule',

@@ -5,7 +5,7 @@ import { StoreUnavailable } from '#state/store-errors.ts';
  * A key that was live when it was last read, and that the store no longer holds. Its callers get 503, because the key
  * may come back.
  */
-export class KeyLost extends StoreUnavailable {}
+export class KeyLostByStore extends StoreUnavailable {}
 
 export interface PlatformKeyRef {
   readonly id: string;
@@ -39,7 +39,7 @@ const LOST_SHOWN_MS = 10 * 60_000;
  * The keys that were live when this process read them. By them the process can tell a key that the store has lost
  * from a key that never existed.
  */
-export class AdmittedKeys<Key extends PlatformKeyRef> {
+export class KeysSeenLive<Key extends PlatformKeyRef> {
   readonly #admitted = new LRUCache<string, Admitted<Key>>({ max: ADMITTED_KEYS_MAX });
   /** Lost keys by id, each with the time of its last try. */
   readonly #lost = new Map<string, { readonly key: PlatformKeyRef; triedMs: number }>();
@@ -68,7 +68,7 @@ export class AdmittedKeys<Key extends PlatformKeyRef> {
    * Finds a key that the store no longer holds, as it was last read. Returns null if this process never read the key
    * live, or if somebody has since accepted the contents of the store without the key.
    */
-  lostRecord(id: string, accepted: string | null): Key | null {
+  findLostRecord(id: string, accepted: string | null): Key | null {
     const known = this.#admitted.get(id);
     if (known === undefined) return null;
     const isAcceptedSince = known.accepted !== null && accepted !== null && known.accepted !== accepted;
@@ -85,7 +85,7 @@ export class AdmittedKeys<Key extends PlatformKeyRef> {
   }
 
   /** Lists the lost keys that callers still use. */
-  lost(): readonly PlatformKeyRef[] {
+  listLost(): readonly PlatformKeyRef[] {
     for (const [id, { triedMs }] of this.#lost)
       if (this.#monotonicMs() - triedMs > LOST_SHOWN_MS) this.#lost.delete(id);
     return [...this.#lost.values()].map(({ key }) => key);

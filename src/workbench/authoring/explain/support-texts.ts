@@ -1,7 +1,7 @@
 import { formatSeconds } from '#base/duration.ts';
 import { type Decision, OTHERWISE } from '#decision/decision.ts';
 import { formatDecimal } from '#decision/payer/amount.ts';
-import { PAYER_TEXT_WAIT } from '#decision/rules/parse/payer-text.ts';
+import { PAYER_TEXT_WAIT_PLACEHOLDER } from '#decision/rules/parse/payer-text.ts';
 import type { ParsedRules, Verdict } from '#decision/rules/rule-set.ts';
 
 /** The actions that the interface asks of the caller (section 4.2). */
@@ -18,12 +18,12 @@ const ACTIONS: Readonly<Record<Verdict, string>> = {
  * names another payer, and the payer's text has no rules, scores or signals. `rules` are the rules that decided. Null
  * if they are not available.
  */
-export function createSupportWords(decision: Decision, rules: ParsedRules | null) {
+export function createSupportTexts(decision: Decision, rules: ParsedRules | null) {
   const rule = rules?.verdicts.rules.find(({ name }) => name === decision.rule);
   const params = decision.rule === OTHERWISE ? rules?.verdicts.otherwise : rule?.params;
   const wait = formatSeconds(decision.waitSeconds ?? 0, 'long');
   return {
-    payerText: params?.payerText?.replaceAll(PAYER_TEXT_WAIT, wait) ?? defaultPayerText(decision),
+    payerText: params?.payerText?.replaceAll(PAYER_TEXT_WAIT_PLACEHOLDER, wait) ?? defaultPayerText(decision),
     integratorText: integratorText(decision, rule?.description),
   };
 }

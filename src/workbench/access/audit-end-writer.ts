@@ -12,7 +12,7 @@ interface AuditEndParts {
 }
 
 /** Writes the newest entry of the audit to a log that is kept elsewhere, so that a rewritten chain is noticed. */
-export class AuditEnd {
+export class AuditEndWriter {
   readonly #parts: AuditEndParts;
   #toldAt: number;
 
@@ -22,11 +22,11 @@ export class AuditEnd {
   }
 
   /** Writes the newest entry if an hour has passed since the last time. */
-  async look(): Promise<void> {
-    if (this.#parts.clock() - this.#toldAt >= HOUR_MS) await this.tell();
+  async writeIfDue(): Promise<void> {
+    if (this.#parts.clock() - this.#toldAt >= HOUR_MS) await this.write();
   }
 
-  async tell(): Promise<void> {
+  async write(): Promise<void> {
     const { auditLog, clock, onTold, onTrouble } = this.#parts;
     this.#toldAt = clock();
     try {

@@ -1,6 +1,6 @@
 import { isJsonObject } from '#base/files/json-object.ts';
 import type { TObject } from '#base/json-schema.ts';
-import type { Shape } from '#base/shapes.ts';
+import type { ValueOf } from '#base/shapes.ts';
 
 /**
  * Encodes objects as arrays in which a position stands for each member. They have a third of the size of objects with
@@ -14,18 +14,18 @@ export class PositionalCodec<S extends TObject> {
     this.#row = createRow(schema);
   }
 
-  write(record: Shape<S>): string {
+  write(record: ValueOf<S>): string {
     return JSON.stringify(this.#row.write(record));
   }
 
-  read(text: string): Shape<S> {
+  read(text: string): ValueOf<S> {
     const record = this.#row.read(JSON.parse(text));
     if (this.#isWhole(record)) return record;
     throw new TypeError(`no record is stored as ${text}`);
   }
 
   /** Whether a record was read completely. */
-  #isWhole(record: unknown): record is Shape<S> {
+  #isWhole(record: unknown): record is ValueOf<S> {
     return record !== null;
   }
 }

@@ -5,23 +5,23 @@ import type { NumberedFacts } from './formula.ts';
 import { replacePair } from './pairs.ts';
 
 /** A fact that conditions name, and the constants with which they compare it. */
-export interface NamedFact {
+export interface FactWithConstants {
   readonly ref: FactRef;
   readonly constants: Set<FactValue>;
 }
 
-export function collectFacts(comparisons: readonly Comparison[]): Map<string, NamedFact> {
-  const facts = new Map<string, NamedFact>();
+export function collectFacts(comparisons: readonly Comparison[]): Map<string, FactWithConstants> {
+  const facts = new Map<string, FactWithConstants>();
   for (const comparison of comparisons) {
-    for (const ref of listComparedFacts(comparison)) noteFact(facts, ref);
+    for (const ref of listComparedFacts(comparison)) getOrAddFact(facts, ref);
     const { fact, value } = replacePair(comparison);
-    const { constants } = noteFact(facts, fact);
+    const { constants } = getOrAddFact(facts, fact);
     for (const constant of typeof value === 'object' ? value : [value]) constants.add(constant);
   }
   return facts;
 }
 
-export function noteFact(facts: Map<string, NamedFact>, ref: FactRef): NamedFact {
+export function getOrAddFact(facts: Map<string, FactWithConstants>, ref: FactRef): FactWithConstants {
   return facts.getOrInsertComputed(ref.label, () => ({ ref, constants: new Set<FactValue>() }));
 }
 
@@ -31,7 +31,7 @@ export function noteFact(facts: Map<string, NamedFact>, ref: FactRef): NamedFact
  * compare these numbers.
  */
 function collectSharedConstants(
-  facts: readonly NamedFact[],
+  facts: readonly FactWithConstants[],
 ): ReadonlyMap<FactDomain, ReadonlySet<FactValue>> {
   const shared = new Map<FactDomain, Set<FactValue>>();
   for (const { ref, constants } of facts) {
@@ -42,7 +42,7 @@ function collectSharedConstants(
   return shared;
 }
 
-export function numberFacts(facts: ReadonlyMap<string, NamedFact>): NumberedFacts {
+export function numberFacts(facts: ReadonlyMap<string, FactWithConstants>): NumberedFacts {
   const all = [...facts.values()];
   const shared = collectSharedConstants(all);
   return {

@@ -1,5 +1,5 @@
 /** The limits by which a platform that usually reports the outcomes of its orders is found to have stopped. */
-export const PLATFORM_SILENCE = {
+export const PLATFORM_SILENCE_LIMITS = {
   /** How many reports are needed to know what is usual, and how many orders to know that reports stopped. */
   ordersMin: 50,
   /**

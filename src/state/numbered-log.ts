@@ -1,5 +1,5 @@
 import type { AuditLink, AuditRows } from './audit-log.ts';
-import type { BlockingChange, ListChange, ListLog, ListPage, ListRecord } from './store.ts';
+import type { BlockingChangeFilter, ListChange, ListLog, ListPage, ListRecord } from './store.ts';
 
 /**
  * A log of texts under numbers. Texts are appended, read after a number, and trimmed up to a number. If several texts
@@ -31,7 +31,7 @@ export interface NumberedLog {
 
 /** The conditions of an append, and the part of the first text that is stored separately. */
 export interface AppendTerms {
-  readonly unless?: BlockingChange | undefined;
+  readonly unless?: BlockingChangeFilter | undefined;
   /** The number that the first text must get. */
   readonly number?: number;
   /** The part that names an owner, who is a payer. An erasure can forget the part alone. */

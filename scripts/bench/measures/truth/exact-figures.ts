@@ -1,7 +1,7 @@
 import { DEFAULT_OBJECTIVE } from '#decision/objective.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { reportRuleWorth } from '#history/evidence/report/report.ts';
-import type { Report } from '#history/evidence/report/rule-report.ts';
+import type { WorthReport } from '#history/evidence/report/worth-report.ts';
 import { type EvidenceAsk, withEvidence } from '#history/evidence/source/evidence.ts';
 import type { Store } from '#state/store.ts';
 import { ArchivedStore } from '../../../../test/history/archive/archived-store.ts';
@@ -18,7 +18,7 @@ import { edited, swap } from '../../../../test/rule-fixtures/sound-rules.ts';
 import { currentRules } from '../../../../test/service/current-rules.ts';
 import { seeded } from '../../../../test/simulation/seeded-random.ts';
 import { OUTCOME_HISTORIES, type OutcomeHistory } from './outcome-histories.ts';
-import { inAStore } from './store-for-work.ts';
+import { withTemporaryStore } from './temporary-store.ts';
 
 /**
  * Histories for which printed figures were once wrong without a sign. Each history is so small that its truth is
@@ -26,7 +26,7 @@ import { inAStore } from './store-for-work.ts';
  */
 
 /** A printed figure and the true one. If the printed figure is right, the two differ by at most about a billionth. */
-export interface Checked {
+export interface FigureCheck {
   readonly name: string;
   readonly printed: unknown;
   readonly truth: unknown;
@@ -37,7 +37,7 @@ const HOUR_MS = 3_600_000;
 const CHAIN = 'blocked-by-unpaid-chain';
 
 /** Checks all figures of which the histories of a seed give the exact truth. */
-export async function exactKinds(seed: number): Promise<readonly Checked[]> {
+export async function checkExactFigures(seed: number): Promise<readonly FigureCheck[]> {
   return [...(await holdoutKinds(seed)), ...(await trialKinds(seed)), ...(await clockKinds(seed))];
 }
 
@@ -45,8 +45,8 @@ export async function exactKinds(seed: number): Promise<readonly Checked[]> {
  * Checks the figures of a holdout: the clients whom the rule matched, those who are too new to count, and the money
  * in several currencies.
  */
-async function holdoutKinds(seed: number): Promise<readonly Checked[]> {
-  return inAStore(async (store) => {
+async function holdoutKinds(seed: number): Promise<readonly FigureCheck[]> {
+  return withTemporaryStore(async (store) => {
     const { all, old } = await liveHoldoutWorld(store, seed);
     const [plain, rated] = await reportsOn(store, [
       { rates: {}, rules: HELD_OUT_RULES },
@@ -56,7 +56,10 @@ async function holdoutKinds(seed: number): Promise<readonly Checked[]> {
   });
 }
 
-function matchesOf(found: Report | undefined, { matched, blocked }: HoldoutTruth): readonly Checked[] {
+function matchesOf(
+  found: WorthReport | undefined,
+  { matched, blocked }: HoldoutTruth,
+): readonly FigureCheck[] {
   const rule = found?.rules.find(({ name }) => name === CHAIN);
   const name = 'a rule with a holdout: matched, decided, decisive';
   return [
@@ -65,10 +68,10 @@ function matchesOf(found: Report | undefined, { matched, blocked }: HoldoutTruth
 }
 
 function netOf(
-  plain: Report | undefined,
-  rated: Report | undefined,
+  plain: WorthReport | undefined,
+  rated: WorthReport | undefined,
   { held, others, payments, euros, dollars }: HoldoutTruth,
-): readonly Checked[] {
+): readonly FigureCheck[] {
   const [one, other] = [plain, rated].map((found) => found?.rules.find(({ name }) => name === CHAIN));
   const perClient = (of: typeof one) =>
     [of?.net?.payments, of?.net?.amount].map((figure) => ratio(figure, of));
@@ -94,7 +97,7 @@ function netOf(
 
 function ratio(
   figure: { readonly value: number } | null | undefined,
-  rule: Report['rules'][number] | undefined,
+  rule: WorthReport['rules'][number] | undefined,
 ): number {
   return (figure?.value ?? Number.NaN) / (rule?.net?.clients ?? Number.NaN);
 }
@@ -103,7 +106,7 @@ function ratio(
  * Checks the report of a trial: for a shorter span, in a currency in which nobody paid, and about how long the trial
  * will take.
  */
-async function trialKinds(seed: number): Promise<readonly Checked[]> {
+async function trialKinds(seed: number): Promise<readonly FigureCheck[]> {
   const { whole, within, elsewhere, notes } = await askedTrial(seed);
   const told = ({ arms, differences, levels, recommendation }: typeof whole) => ({
     arms,
@@ -154,8 +157,8 @@ const [UTC, KOLKATA] = [nightOf('UTC', '1'), nightOf('Asia/Kolkata', '2')];
 const KOLKATA_AHEAD_MS = 5.5 * HOUR_MS;
 
 /** Checks the comparison of two versions that differ only in their time zones. */
-async function clockKinds(seed: number): Promise<readonly Checked[]> {
-  return inAStore(async (store) => {
+async function clockKinds(seed: number): Promise<readonly FigureCheck[]> {
+  return withTemporaryStore(async (store) => {
     const history = new History(store, UTC);
     const draw = seeded(seed);
     let changed = 0;
@@ -172,12 +175,12 @@ async function clockKinds(seed: number): Promise<readonly Checked[]> {
 }
 
 /** Checks the status of an order for each way in which its reports arrive. */
-export async function outcomeKinds(): Promise<readonly Checked[]> {
+export async function checkOutcomeHistories(): Promise<readonly FigureCheck[]> {
   return Promise.all(OUTCOME_HISTORIES.map(outcomeKind));
 }
 
-function outcomeKind({ name, steps, status, reversed }: OutcomeHistory): Promise<Checked> {
-  return inAStore(async (store) => {
+function outcomeKind({ name, steps, status, reversed }: OutcomeHistory): Promise<FigureCheck> {
+  return withTemporaryStore(async (store) => {
     const history = new History(store);
     await steps(history);
     const archived = await ArchivedStore.open(store);
@@ -195,7 +198,7 @@ function outcomeKind({ name, steps, status, reversed }: OutcomeHistory): Promise
 }
 
 /** The number of reversals that was predicted for a shop, and the number that came. */
-export interface PredictedReversals {
+export interface ReversalsCheck {
   readonly low: number;
   readonly high: number;
   readonly came: number;
@@ -209,8 +212,8 @@ const PAYMENTS = 4;
  * Simulates ninety days of a shop whose payers take a share of their payments back after 14 to 35 days. Some payers
  * take most of them back. Returns null if too few reversals came for a prediction.
  */
-export function predictedReversals(seed: number): Promise<PredictedReversals | null> {
-  return inAStore(async (store) => {
+export function checkPredictedReversals(seed: number): Promise<ReversalsCheck | null> {
+  return withTemporaryStore(async (store) => {
     const history = new History(store);
     const draw = seeded(seed);
     const end = JULY + SHOP_DAYS * DAY_MS;
@@ -250,11 +253,11 @@ interface AskedReport {
   readonly rates: Readonly<Record<string, number>>;
 }
 
-async function reportsOn(store: Store, asked: readonly AskedReport[]): Promise<readonly Report[]> {
+async function reportsOn(store: Store, asked: readonly AskedReport[]): Promise<readonly WorthReport[]> {
   const archived = await ArchivedStore.open(store);
   try {
     await archived.shipAll();
-    const found: Report[] = [];
+    const found: WorthReport[] = [];
     for (const { rules, against = null, rates } of asked) {
       const objective = { ...DEFAULT_OBJECTIVE, currency: 'EUR', reversalDays: REVERSAL_DAYS, rates };
       found.push(

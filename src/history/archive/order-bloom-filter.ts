@@ -17,23 +17,23 @@ const LOW_BITS = (1n << HASH_BITS) - 1n;
  * Parquet has Bloom filters, too, but the engine writes them only for columns with a dictionary. A dictionary of
  * values that never repeat takes 16 bytes a row.
  */
-export class OrderFilter {
+export class OrderBloomFilter {
   readonly #bits: Buffer;
 
   private constructor(bits: Buffer) {
     this.#bits = bits;
   }
 
-  static of(orders: readonly bigint[]): OrderFilter {
-    const filter = new OrderFilter(
+  static of(orders: readonly bigint[]): OrderBloomFilter {
+    const filter = new OrderBloomFilter(
       Buffer.alloc(Math.max(8, Math.ceil((orders.length * BITS_PER_ORDER) / 8))),
     );
     for (const order of orders) for (const bit of filter.#probes(order)) filter.#set(bit);
     return filter;
   }
 
-  static from(bytes: Buffer): OrderFilter {
-    return new OrderFilter(bytes);
+  static from(bytes: Buffer): OrderBloomFilter {
+    return new OrderBloomFilter(bytes);
   }
 
   get bytes(): Buffer {
@@ -70,9 +70,9 @@ export function toOrderNumber(orderRef: string): bigint {
 const KEPT_BYTES_MAX = 64 << 20;
 
 /** The order filters of segments. They stay in memory after they were read, because a segment never changes. */
-export class OrderFilters {
+export class OrderBloomFilters {
   readonly #archive: Archive;
-  readonly #filters = new LRUCache<string, OrderFilter>({
+  readonly #filters = new LRUCache<string, OrderBloomFilter>({
     maxSize: KEPT_BYTES_MAX,
     sizeCalculation: (filter) => filter.bytes.length,
   });
@@ -81,7 +81,10 @@ export class OrderFilters {
     this.#archive = archive;
   }
 
-  async findHolding(segments: readonly Segment[], orderRefs: readonly string[]): Promise<readonly Segment[]> {
+  async selectSegmentsThatMayHold(
+    segments: readonly Segment[],
+    orderRefs: readonly string[],
+  ): Promise<readonly Segment[]> {
     const unknown = segments.filter(({ name }) => !this.#filters.has(name));
     await this.#archive.makeReadable(unknown, ['orders']);
     const numbers = orderRefs.map(toOrderNumber);
@@ -92,9 +95,9 @@ export class OrderFilters {
   }
 
   /** Reads a filter. Returns null if its file cannot be read, so that the segment itself is searched. */
-  #read(segment: Segment): OrderFilter | null {
+  #read(segment: Segment): OrderBloomFilter | null {
     try {
-      const filter = OrderFilter.from(readFileSync(this.#archive.pathOf(segment, 'orders')));
+      const filter = OrderBloomFilter.from(readFileSync(this.#archive.getSegmentPath(segment, 'orders')));
       this.#filters.set(segment.name, filter);
       return filter;
     } catch {

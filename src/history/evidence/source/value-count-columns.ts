@@ -2,14 +2,14 @@ import { formatAttributeFactLabel, parseAttributeFactLabel } from '#decision/fac
 import type { SharingQuestions, Sightings } from '#decision/facts/fact.ts';
 import { listColumnsOfAttribute, parseFactColumn } from '#history/archive/fact-columns.ts';
 import { type QueryEngine, quoteName, quoteSql } from '#history/archive/query-engine.ts';
-import { notKnownSql } from '#history/archive/record-columns.ts';
-import { listColumns } from './evidence.ts';
+import { isFactNotKnownSql } from '#history/archive/record-columns.ts';
+import { readColumnNames } from './evidence.ts';
 
 /**
  * A column that counts the clients with the same value of an attribute. `on_attribute_63617264_3600000` is the column
  * of `card`, whose name is in hexadecimal, for a window of 3600000 ms.
  */
-export interface ValueColumn {
+export interface ValueCountColumn {
   readonly name: string;
   readonly attribute: string;
   readonly windowMs: number;
@@ -17,15 +17,15 @@ export interface ValueColumn {
 
 const VALUE_COLUMN = /^on_attribute_([0-9a-f]+)_(\d+)$/;
 
-export function listValueColumns({ attributes = [] }: SharingQuestions): readonly ValueColumn[] {
+export function listValueCountColumns({ attributes = [] }: SharingQuestions): readonly ValueCountColumn[] {
   const names = attributes.flatMap(({ declared: { name }, windowsMs }) =>
     // The name is in hexadecimal, because the engine does not distinguish capital and small letters.
     windowsMs.map((windowMs) => `on_attribute_${Buffer.from(name).toString('hex')}_${windowMs}`),
   );
-  return findValueColumns([...new Set(names)]);
+  return parseValueCountColumns([...new Set(names)]);
 }
 
-export function findValueColumns(names: readonly string[]): readonly ValueColumn[] {
+export function parseValueCountColumns(names: readonly string[]): readonly ValueCountColumn[] {
   return names.flatMap((name) => {
     const [, hex, windowMs] = VALUE_COLUMN.exec(name) ?? [];
     if (hex === undefined) return [];
@@ -34,7 +34,10 @@ export function findValueColumns(names: readonly string[]): readonly ValueColumn
 }
 
 /** Lists the counts for these columns. A count is 0 if the client has no value of the attribute. */
-export function countByValue({ attributes }: Sightings, columns: readonly ValueColumn[]): readonly number[] {
+export function listValueCounts(
+  { attributes }: Sightings,
+  columns: readonly ValueCountColumn[],
+): readonly number[] {
   return columns.map(({ attribute, windowMs }) => attributes?.get(attribute)?.get(windowMs) ?? 0);
 }
 
@@ -42,7 +45,7 @@ export function countByValue({ attributes }: Sightings, columns: readonly ValueC
  * Renders the SQL for the attributes of a verdict's request, as JSON. The SQL gives null if no attribute is recorded.
  */
 export async function attributesSql(duck: QueryEngine): Promise<string> {
-  const columns = await listColumns(duck, 'decisions');
+  const columns = await readColumnNames(duck, 'decisions');
   const names = new Set(
     columns.flatMap((column) => parseAttributeFactLabel(parseFactColumn(column) ?? '') ?? []),
   );
@@ -53,7 +56,7 @@ export async function attributesSql(duck: QueryEngine): Promise<string> {
     );
     const values = known.map((column) => `to_json(${column})::VARCHAR`);
     const isAsked = [
-      notKnownSql(formatAttributeFactLabel(name)),
+      isFactNotKnownSql(formatAttributeFactLabel(name)),
       ...known.map((column) => `${column} IS NOT NULL`),
     ];
     const start = quoteSql(`${JSON.stringify(name)}:`);

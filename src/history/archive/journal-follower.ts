@@ -10,7 +10,7 @@ const LOOK_EVERY_MS = 500;
 export const STEP_ENTRIES_MAX = 100;
 
 /** A watch for new entries of a platform's clients. Its user must close it. */
-export interface TailWatch {
+export interface JournalWatch {
   /**
    * Resolves when there is an entry after the cursor, or when `end` was called. It may also resolve without a new
    * entry. The cursor must have been read after the watch began.
@@ -27,7 +27,7 @@ interface Waiting {
 /**
  * Reads new entries of the journal for all readers in this process that wait for them, and only while somebody waits.
  */
-export class JournalTail {
+export class JournalFollower {
   readonly #store: Pick<Store, 'readJournal'>;
   readonly #waiting = new Set<Waiting>();
   #isFollowed = false;
@@ -37,7 +37,7 @@ export class JournalTail {
     this.#store = store;
   }
 
-  watch(platform: PlatformName): TailWatch {
+  watch(platform: PlatformName): JournalWatch {
     const { promise, resolve } = Promise.withResolvers<void>();
     const own = { platform, wake: resolve };
     this.#waiting.add(own);

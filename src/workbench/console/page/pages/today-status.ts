@@ -1,15 +1,15 @@
 import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, html, useMemo } from '#workbench/console/page/html.ts';
 import {
-  count,
   counted,
   formatDateTime,
   formatDuration,
+  formatNumberInGroups,
   formatPercent,
 } from '#workbench/console/page/parts/format.ts';
-import { formatAddress } from '#workbench/console/page/parts/time-span.ts';
+import { replaceQueryParameters } from '#workbench/console/page/parts/time-span.ts';
 import {
-  compareWithUsual,
+  findUnusualShare,
   toUsualHoursQuery,
   type UnusualShare,
 } from '#workbench/console/page/parts/unusual-share.ts';
@@ -42,16 +42,16 @@ export function TodayStatus({ session, found, reporting, status }: StateProps) {
   const query = useMemo(() => toUsualHoursQuery(Date.now()), [Math.floor(Date.now() / EVERY_MINUTE_MS)]);
   const hours = useAnswer(found === null ? null : explorationQuestion(query), EVERY_MINUTE_MS).data
     ?.exploration;
-  const compared = hours === undefined ? null : compareWithUsual(hours);
+  const compared = hours === undefined ? null : findUnusualShare(hours);
   const unusual = compared?.unusual ?? null;
   const cause = useCause(unusual);
   const wrong = [
-    unusual && describeUnusualShare(unusual, cause),
+    unusual && renderUnusualShare(unusual, cause),
     ...listOutcomeFaults(reporting),
     ...listVersionFaults(status),
     ...listCountFaults(found),
   ].filter(Boolean);
-  const proposals = waiting.length > 0 && describeProposals(waiting.length);
+  const proposals = waiting.length > 0 && renderProposalsNote(waiting.length);
   if (wrong.length > 0)
     return html`<section class="notice notice-bad" role="alert">
       <h2 class="only-read">What is wrong</h2>
@@ -97,13 +97,13 @@ function useCause(unusual: UnusualShare | null) {
   return contributions.find(({ dimension }) => dimension === 'rule') ?? contributions[0] ?? null;
 }
 
-function describeUnusualShare(
+function renderUnusualShare(
   { verdict, share, usual }: UnusualShare,
   cause: { readonly dimension: string; readonly value: string } | null,
 ) {
   const points = Math.abs(share - usual).toFixed(1);
   const where = share > usual ? 'above' : 'below';
-  const way = formatAddress({ verdict, by: cause?.dimension ?? 'rule', span: 'day' });
+  const way = replaceQueryParameters({ verdict, by: cause?.dimension ?? 'rule', span: 'day' });
   return html`<p>
     <b>${verdict} is ${formatPercent(share)} of the verdicts, ${points} points ${where} the same hours of the
     last eight days.</b>${' '}
@@ -112,7 +112,7 @@ function describeUnusualShare(
   </p>`;
 }
 
-function describeProposals(proposals: number): Html {
+function renderProposalsNote(proposals: number): Html {
   return html`<p>
     <a href="#/settings/audit">${counted(proposals, 'proposal')}</a> for you to decide.
   </p>`;
@@ -134,7 +134,7 @@ function listCountFaults(found: Exploration | null): readonly Html[] {
   return [
     ...found.gaps.map(
       ({ from, to, entries }) => html`<p>
-        About ${count(entries)} entries between ${formatDateTime(from)} and ${formatDateTime(to)} are lost.
+        About ${formatNumberInGroups(entries)} entries between ${formatDateTime(from)} and ${formatDateTime(to)} are lost.
       </p>`,
     ),
     ...found.unreadable.map(
@@ -150,7 +150,7 @@ function listCountFaults(found: Exploration | null): readonly Html[] {
 
 function listOutcomeFaults(reporting: Reporting | null): readonly Html[] {
   if (reporting === null) return [];
-  return [reporting.stopped && describeStoppedReports(reporting), ...describeEmptyHints(reporting.hints)];
+  return [reporting.stopped && renderStoppedReports(reporting), ...renderEmptyHints(reporting.hints)];
 }
 
 /** If a field was sent in fewer requests, nothing is said about its values. */
@@ -170,13 +170,7 @@ const WHY_UNKNOWN = {
 } as const;
 
 /** Describes the fields in which callers send values that say nothing about payers. */
-function describeEmptyHints({
-  ip,
-  fingerprint,
-  requests,
-  placeholderClients,
-  attributes,
-}: Reporting['hints']) {
+function renderEmptyHints({ ip, fingerprint, requests, placeholderClients, attributes }: Reporting['hints']) {
   const empty = [
     ['ip', ip],
     ['fingerprint', fingerprint],
@@ -188,15 +182,15 @@ function describeEmptyHints({
         sent >= SENT_MIN &&
         2 * absent > sent &&
         html`<p>
-          <b>The ${name} of scores says nothing about payers.</b> In the last 24 hours ${count(absent)} of
-          ${` ${count(sent)}`} were ${WHY_EMPTY[why]}. Rules about shared
+          <b>The ${name} of scores says nothing about payers.</b> In the last 24 hours ${formatNumberInGroups(absent)} of
+          ${` ${formatNumberInGroups(sent)}`} were ${WHY_EMPTY[why]}. Rules about shared
           ${name === 'ip' ? ' addresses' : ' devices'} do not see these payers: send the payer's own.
         </p>`,
     ),
     placeholderClients > 0 &&
       html`<p>
         <b>Payers without an account are one payer to the rules.</b> In the last 24 hours
-        ${` ${count(placeholderClients)}`} of ${count(requests)} requests had a clientIdKey like guest or
+        ${` ${formatNumberInGroups(placeholderClients)}`} of ${formatNumberInGroups(requests)} requests had a clientIdKey like guest or
         undefined. Send one of its own for each payer.
       </p>`,
     ...attributes.map(
@@ -204,18 +198,18 @@ function describeEmptyHints({
         why !== null &&
         html`<p>
           <b>Values of the attribute ${name} are not known to the rules.</b> In the last 24 hours
-          ${` ${count(unknown)}`} of ${count(sent)} were ${WHY_UNKNOWN[why]}. Rules that ask for it do not see
+          ${` ${formatNumberInGroups(unknown)}`} of ${formatNumberInGroups(sent)} were ${WHY_UNKNOWN[why]}. Rules that ask for it do not see
           these payers: send what ruleset.yaml declares.
         </p>`,
     ),
   ];
 }
 
-function describeStoppedReports({ newestAt, awaited, awaitedSince, usualMs }: Reporting) {
+function renderStoppedReports({ newestAt, awaited, awaitedSince, usualMs }: Reporting) {
   return html`<p>
     <b>Outcomes of orders are not reported any more.</b> The newest report came at
     ${` ${formatDateTime(newestAt ?? 0)}`}. Nothing is known
-    of the ${count(awaited)} orders that were granted since
+    of the ${formatNumberInGroups(awaited)} orders that were granted since
     ${` ${formatDateTime(awaitedSince ?? 0)}`}, and 95 % of the reports usually come within
     ${` ${formatDuration(usualMs ?? 0)}`}. Customers who paid will be told to wait. Look at what sends reports
     to POST /v1/platform/outcomes.

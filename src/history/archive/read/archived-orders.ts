@@ -1,8 +1,8 @@
 import { type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
 import {
   type ArchivedOrder,
-  type AskedOrder,
   addReport,
+  type ClientOrder,
   forgetFailuresBeforeAttempt,
   type KnownOrder,
   type OrderStage,
@@ -21,10 +21,10 @@ import { selectRowsSql } from './decision-sql.ts';
  * Returns what archive and journal know of orders of a platform. `among` picks the segments that may hold decisions
  * about these orders. Throws StoreUnavailable if a part cannot be read.
  */
-export async function readOrders(
+export async function readArchivedOrders(
   past: Snapshot,
   platform: PlatformName,
-  asked: readonly AskedOrder[],
+  asked: readonly ClientOrder[],
   among: PickSegments,
   clientKeys: Store['clientKeys'],
 ): Promise<readonly ArchivedOrder[]> {

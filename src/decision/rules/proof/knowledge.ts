@@ -16,7 +16,7 @@ import {
 import {
   allOf,
   anyOf,
-  compare,
+  createComparison,
   createInnerFact,
   FactsByName,
   iff,
@@ -28,7 +28,7 @@ import {
  * The kind of request for which rules are asked. Groups and signals are concluded for every request, including a
  * score of an unknown client. Verdict rules are asked only for a verdict, which makes the client known.
  */
-export type RequestMoment = 'any request' | 'a known client' | 'a verdict';
+export type AssumedRequest = 'any request' | 'a known client' | 'a verdict';
 
 /** A relation between numbers of one decision. */
 export type Relation =
@@ -66,11 +66,11 @@ export interface Knowledge {
 
 export const NOTHING_KNOWN: Knowledge = { conditions: [], relations: [], definitions: [] };
 
-/** The parts of a rule set that `listKnowledge` needs. */
-export type KnownRules = Pick<ParsedRules, 'facts' | 'settings' | 'platforms' | 'groups' | 'signals'>;
+/** The parts of a rule set that `collectKnowledge` needs. */
+export type RulesForProofs = Pick<ParsedRules, 'facts' | 'settings' | 'platforms' | 'groups' | 'signals'>;
 
 /** Velocity facts that count every request. They are at least 1 at a verdict, because its own request is counted. */
-export const FACTS_OF_EVERY_REQUEST = [
+export const FACTS_COUNTING_EVERY_REQUEST = [
   'distinctMethods',
   'distinctAmounts',
   'distinctOrders',
@@ -83,7 +83,7 @@ const PARTIAL_COUNTS = ['earlyRequests', 'distinctFingerprints', 'distinctIps'];
  * Lists all relations between facts on which proofs rely. Only relations that the code guarantees for every state and
  * request belong here. A relation that is not always true makes proofs wrong, and a missing relation hides a finding.
  */
-export function listKnowledge(rules: KnownRules, moment: RequestMoment): Knowledge {
+export function collectKnowledge(rules: RulesForProofs, moment: AssumedRequest): Knowledge {
   const facts = new FactsByName(rules.facts);
   return {
     conditions: [
@@ -110,19 +110,22 @@ function relateHistory(facts: FactsByName): readonly Condition[] {
     implies(facts.is('lastOutcome', 'UNPAID'), chained),
     implies(chained, facts.is('lastOutcome', 'UNPAID')),
     implies(facts.is('hasBinding', false), facts.is('bindingFitsMethod', false)),
-    ...facts.onDemand('lastCause').flatMap((cause) => relateLastCause(cause, facts)),
+    ...facts.listFacts('lastCause').flatMap((cause) => relateLastCause(cause, facts)),
   ];
 }
 
 /** Says that the newest order that was paid or unpaid gives `lastCause`, unless a newer order failed technically. */
 function relateLastCause(cause: FactRef, facts: FactsByName): readonly Condition[] {
-  const isTechnical = compare(cause, 'equal', 'TECHNICAL');
-  const isReversed = compare(cause, 'equal', 'REVERSED');
+  const isTechnical = createComparison(cause, 'equal', 'TECHNICAL');
+  const isReversed = createComparison(cause, 'equal', 'REVERSED');
   return [
-    implies(not(facts.is('lastOutcome', 'UNPAID')), anyOf(compare(cause, 'known', false), isTechnical)),
+    implies(
+      not(facts.is('lastOutcome', 'UNPAID')),
+      anyOf(createComparison(cause, 'known', false), isTechnical),
+    ),
     ...facts
-      .onDemand('secondsSinceLastReversal')
-      .map((since) => implies(isReversed, compare(since, 'known', true))),
+      .listFacts('secondsSinceLastReversal')
+      .map((since) => implies(isReversed, createComparison(since, 'known', true))),
   ];
 }
 
@@ -141,26 +144,26 @@ const UNPAID_BY_CAUSE = [
 /** Says that the age of an order which became final within a window is at most the length of the window. */
 function relateLateOrders(facts: FactsByName): readonly Condition[] {
   const lately = (name: string, last: FactRef) =>
-    facts.windows(name).map((seen) => {
-      const isLate = compare(last, 'lessThan', seen.windowMs / 1000);
-      return implies(compare(seen, 'greaterThan', 0), isLate);
+    facts.listWindows(name).map((seen) => {
+      const isLate = createComparison(last, 'lessThan', seen.windowMs / 1000);
+      return implies(createComparison(seen, 'greaterThan', 0), isLate);
     });
-  const since = (name: string, last: string) => lately(name, facts.plain(last));
+  const since = (name: string, last: string) => lately(name, facts.requireFact(last));
   return [
     ...since('paidOrders', 'secondsSinceLastPaid'),
     ...since('paidAmount', 'secondsSinceLastPaid'),
     ...UNPAID_BY_CAUSE.flatMap((name) => since(name, 'secondsSinceLastUnpaid')),
-    ...facts.onDemand('secondsSinceLastReversal').flatMap((last) => lately('reversedOrders', last)),
+    ...facts.listFacts('secondsSinceLastReversal').flatMap((last) => lately('reversedOrders', last)),
   ];
 }
 
 /** Says that a wait ends an attempt, and that the ladder is reset after `resetAfter` without a verdict. */
-function relateLadder({ settings, platforms }: KnownRules, facts: FactsByName): readonly Condition[] {
+function relateLadder({ settings, platforms }: RulesForProofs, facts: FactsByName): readonly Condition[] {
   const waiting = facts.above('waitRemainingSeconds', 0);
   const served = facts.is('waitServed', true);
   const resetsMs = [settings, ...platforms.values()].flatMap(({ ladder }) => listResetAfterMs(ladder));
   const longest = Math.max(...resetsMs) / 1000;
-  const notForgotten = compare(facts.plain('secondsSinceLastVerdict'), 'lessThan', longest);
+  const notForgotten = createComparison(facts.requireFact('secondsSinceLastVerdict'), 'lessThan', longest);
   return [
     implies(waiting, allOf(facts.is('attemptOpen', false), facts.above('ladderLevel', 0))),
     implies(
@@ -204,35 +207,35 @@ function relateHints(facts: FactsByName): readonly Condition[] {
 
 /** Says that the clients with a value of an attribute are counted if there is a value, the present client included. */
 function relateAttributes(facts: FactsByName): readonly Condition[] {
-  return facts.onDemand('attribute').flatMap((own) => {
+  return facts.listFacts('attribute').flatMap((own) => {
     const isOfIt = ({ attribute }: FactRef) => attribute === own.attribute;
-    const clients = facts.windows('clientsOnAttribute').filter(isOfIt);
-    const values = facts.windows('distinctAttribute').filter(isOfIt);
-    const isKnown = compare(own, 'known', true);
+    const clients = facts.listWindows('clientsOnAttribute').filter(isOfIt);
+    const values = facts.listWindows('distinctAttribute').filter(isOfIt);
+    const isKnown = createComparison(own, 'known', true);
     return [
-      ...clients.flatMap((seen) => iff(isKnown, compare(seen, 'known', true))),
-      ...[...clients, ...values].map((seen) => implies(isKnown, compare(seen, 'greaterThan', 0))),
+      ...clients.flatMap((seen) => iff(isKnown, createComparison(seen, 'known', true))),
+      ...[...clients, ...values].map((seen) => implies(isKnown, createComparison(seen, 'greaterThan', 0))),
     ];
   });
 }
 
 /** Says that facts about remembered devices are known if a device was shown, and that they count this device, too. */
 function relateKnownDevices(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
-  const counts = facts.onDemand(`known${device}s`);
-  const remembered = [...counts, ...facts.onDemand(`secondsSince${device}FirstSeen`)];
+  const counts = facts.listFacts(`known${device}s`);
+  const remembered = [...counts, ...facts.listFacts(`secondsSince${device}FirstSeen`)];
   return [
-    ...remembered.flatMap((fact) => iff(facts.is(isShown, true), compare(fact, 'known', true))),
-    ...counts.map((fact) => implies(facts.is(isShown, true), compare(fact, 'greaterThan', 0))),
+    ...remembered.flatMap((fact) => iff(facts.is(isShown, true), createComparison(fact, 'known', true))),
+    ...counts.map((fact) => implies(facts.is(isShown, true), createComparison(fact, 'greaterThan', 0))),
   ];
 }
 
 /** Says that the clients of a device are counted if a device was shown, and that the count includes the payer. */
 function relateDeviceCounts(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
-  const all = facts.windows(`clientsOn${device}`);
+  const all = facts.listWindows(`clientsOn${device}`);
   return [
-    ...all.map((seen) => implies(facts.is(isShown, true), compare(seen, 'greaterThan', 0))),
-    ...[...all, ...listMarkCounts(facts, device), ...facts.windows(`verdictsOn${device}`)].flatMap((seen) =>
-      iff(facts.is(isShown, true), compare(seen, 'known', true)),
+    ...all.map((seen) => implies(facts.is(isShown, true), createComparison(seen, 'greaterThan', 0))),
+    ...[...all, ...listMarkCounts(facts, device), ...facts.listWindows(`verdictsOn${device}`)].flatMap(
+      (seen) => iff(facts.is(isShown, true), createComparison(seen, 'known', true)),
     ),
   ];
 }
@@ -243,20 +246,24 @@ const CLIENT_MARKS = SIGHTING_MARKS.filter((mark) => mark !== 'unpaidOrders');
 /** Lists the counts of clients with each mark on a device, and the count of their unpaid orders. */
 function listMarkCounts(facts: FactsByName, device: string): readonly FactRef[] {
   return [
-    ...CLIENT_MARKS.flatMap((mark) => facts.windows(`${mark}ClientsOn${device}`)),
-    ...facts.windows(`unpaidOrdersOn${device}`),
+    ...CLIENT_MARKS.flatMap((mark) => facts.listWindows(`${mark}ClientsOn${device}`)),
+    ...facts.listWindows(`unpaidOrdersOn${device}`),
   ];
 }
 
 /** Says for this kind of request whether the client may be known, and whether a verdict request is counted already. */
-function relateMoment(facts: FactsByName, moment: RequestMoment): readonly Condition[] {
-  const verdicts = facts.windows('verdicts');
-  const distinct = FACTS_OF_EVERY_REQUEST.flatMap((name) => facts.windows(name)).flatMap((count) => {
-    const counted = verdicts.find(({ windowMs }) => windowMs === count.windowMs);
-    if (moment === 'a verdict') return [compare(count, 'greaterThan', 0)];
-    if (counted === undefined) return [];
-    return [implies(compare(counted, 'greaterThan', 0), compare(count, 'greaterThan', 0))];
-  });
+function relateMoment(facts: FactsByName, moment: AssumedRequest): readonly Condition[] {
+  const verdicts = facts.listWindows('verdicts');
+  const distinct = FACTS_COUNTING_EVERY_REQUEST.flatMap((name) => facts.listWindows(name)).flatMap(
+    (count) => {
+      const counted = verdicts.find(({ windowMs }) => windowMs === count.windowMs);
+      if (moment === 'a verdict') return [createComparison(count, 'greaterThan', 0)];
+      if (counted === undefined) return [];
+      return [
+        implies(createComparison(counted, 'greaterThan', 0), createComparison(count, 'greaterThan', 0)),
+      ];
+    },
+  );
   const always = [...distinct, ...relateLastRequest(facts, verdicts, moment)];
   switch (moment) {
     case 'any request':
@@ -267,10 +274,12 @@ function relateMoment(facts: FactsByName, moment: RequestMoment): readonly Condi
       return [
         ...always,
         facts.is('isNewClient', false),
-        ...verdicts.map((count) => compare(count, 'greaterThan', 0)),
+        ...verdicts.map((count) => createComparison(count, 'greaterThan', 0)),
         ...facts
-          .windows('earlyRequests')
-          .map((early) => implies(facts.above('waitRemainingSeconds', 0), compare(early, 'greaterThan', 0))),
+          .listWindows('earlyRequests')
+          .map((early) =>
+            implies(facts.above('waitRemainingSeconds', 0), createComparison(early, 'greaterThan', 0)),
+          ),
       ];
     default:
       return moment satisfies never;
@@ -281,22 +290,28 @@ function relateMoment(facts: FactsByName, moment: RequestMoment): readonly Condi
 function relateLastRequest(
   facts: FactsByName,
   verdicts: readonly FactRef[],
-  moment: RequestMoment,
+  moment: AssumedRequest,
 ): readonly Condition[] {
-  const last = facts.plain('secondsSinceLastVerdict');
+  const last = facts.requireFact('secondsSinceLastVerdict');
   return verdicts.flatMap((count) => {
-    const lately = compare(last, 'lessThan', count.windowMs / 1000);
+    const lately = createComparison(last, 'lessThan', count.windowMs / 1000);
     // A window of several whole days includes today, which may have begun only a moment ago.
     const surelyMs = countsWholeDays(count.fact, count.windowMs) ? count.windowMs - DAY_MS : count.windowMs;
-    const surelySeen = compare(last, 'lessThan', surelyMs / 1000);
+    const surelySeen = createComparison(last, 'lessThan', surelyMs / 1000);
     // A verdict is among the counted requests, and a score is not.
-    const counted = compare(count, 'greaterThan', moment === 'a verdict' ? 1 : 0);
-    return [implies(compare(count, 'greaterThan', 1), lately), implies(surelySeen, counted)];
+    const counted = createComparison(count, 'greaterThan', moment === 'a verdict' ? 1 : 0);
+    return [implies(createComparison(count, 'greaterThan', 1), lately), implies(surelySeen, counted)];
   });
 }
 
 function relateNewClient(facts: FactsByName): readonly Condition[] {
-  const counted = ['verdicts', ...ANSWERS, 'attemptedAmount', ...FACTS_OF_EVERY_REQUEST, ...PARTIAL_COUNTS];
+  const counted = [
+    'verdicts',
+    ...ANSWERS,
+    'attemptedAmount',
+    ...FACTS_COUNTING_EVERY_REQUEST,
+    ...PARTIAL_COUNTS,
+  ];
   const nothingHappened = allOf(
     facts.is('finalCount', 0),
     facts.is('unpaidChain', 0),
@@ -306,21 +321,21 @@ function relateNewClient(facts: FactsByName): readonly Condition[] {
     facts.is('ladderLevel', 0),
     not(facts.known('secondsSinceLastVerdict')),
     ...['lastCause', 'secondsSinceLastReversal']
-      .flatMap((name) => facts.onDemand(name))
-      .map((fact) => compare(fact, 'known', false)),
-    ...counted.flatMap((name) => facts.windows(name)).map((count) => compare(count, 'equal', 0)),
+      .flatMap((name) => facts.listFacts(name))
+      .map((fact) => createComparison(fact, 'known', false)),
+    ...counted.flatMap((name) => facts.listWindows(name)).map((count) => createComparison(count, 'equal', 0)),
   );
   return [implies(facts.is('isNewClient', true), nothingHappened)];
 }
 
-function linkOutcomes(rules: KnownRules, facts: FactsByName): readonly Relation[] {
-  const paid = facts.plain('paidCount');
-  const unpaid = facts.plain('unpaidCount');
+function linkOutcomes(rules: RulesForProofs, facts: FactsByName): readonly Relation[] {
+  const paid = facts.requireFact('paidCount');
+  const unpaid = facts.requireFact('unpaidCount');
   return [
-    { kind: 'sum', parts: [paid, unpaid], total: facts.plain('finalCount') },
-    { kind: 'at most', lesser: facts.plain('unpaidChain'), greater: unpaid, by: 0 },
-    ...bound(facts.windows('paidOrders'), paid),
-    ...UNPAID_BY_CAUSE.flatMap((name) => bound(facts.windows(name), unpaid)),
+    { kind: 'sum', parts: [paid, unpaid], total: facts.requireFact('finalCount') },
+    { kind: 'at most', lesser: facts.requireFact('unpaidChain'), greater: unpaid, by: 0 },
+    ...bound(facts.listWindows('paidOrders'), paid),
+    ...UNPAID_BY_CAUSE.flatMap((name) => bound(facts.listWindows(name), unpaid)),
     linkScore(rules, facts),
   ];
 }
@@ -330,60 +345,64 @@ function bound(lessers: readonly FactRef[], greater: FactRef): readonly Relation
 }
 
 /** Says that the amount of a verdict is among the attempted amounts. */
-function linkAmounts(facts: FactsByName, moment: RequestMoment): readonly Relation[] {
+function linkAmounts(facts: FactsByName, moment: AssumedRequest): readonly Relation[] {
   if (moment !== 'a verdict') return [];
-  const amount = facts.plain('amount');
-  return facts.windows('attemptedAmount').flatMap((sum) => bound([amount], sum));
+  const amount = facts.requireFact('amount');
+  return facts.listWindows('attemptedAmount').flatMap((sum) => bound([amount], sum));
 }
 
 /** Says that the payment score follows from the outcomes and from the smoothing of one of the platforms. */
-function linkScore({ settings, platforms }: KnownRules, known: FactsByName): Relation {
+function linkScore({ settings, platforms }: RulesForProofs, known: FactsByName): Relation {
   const all = [settings, ...platforms.values()].map(({ smoothing }) => smoothing);
   const key = ({ prior, weight }: Smoothing) => `${prior} ${weight}`;
   const smoothings = [...new Map(all.map((smoothing) => [key(smoothing), smoothing])).values()];
   const values = smoothings.map(key);
   return {
     kind: 'payment score',
-    paid: known.plain('paidCount'),
-    unpaid: known.plain('unpaidCount'),
-    score: known.plain('paymentScore'),
+    paid: known.requireFact('paidCount'),
+    unpaid: known.requireFact('unpaidCount'),
+    score: known.requireFact('paymentScore'),
     platform: createInnerFact(`smoothing of the platform: ${values.join(' or ')}`, { type: 'enum', values }),
     smoothings,
   };
 }
 
 /** Says that a longer window contains all that a shorter one contains, and that a part is never above the whole. */
-function linkWindows(facts: FactsByName, moment: RequestMoment): readonly Relation[] {
+function linkWindows(facts: FactsByName, moment: AssumedRequest): readonly Relation[] {
   const marked = ['Fingerprint', 'Ip'].flatMap((device) => listMarkCounts(facts, device));
   // The marks counted are those of the device with the most clients, which may be another in a longer window.
-  const growing = facts.windowed().filter((windows) => !windows.some((seen) => marked.includes(seen)));
+  const growing = facts
+    .listWindowGroups()
+    .filter((windows) => !windows.some((seen) => marked.includes(seen)));
   const longerSeesMore = growing.flatMap((windows) =>
     windows.slice(1).flatMap((longer, index) => bound(windows.slice(index, index + 1), longer)),
   );
-  const verdicts = facts.windows('verdicts');
+  const verdicts = facts.listWindows('verdicts');
   const atMostVerdicts = (name: string, by: number) =>
-    facts.windows(name).flatMap((lesser): readonly Relation[] => {
+    facts.listWindows(name).flatMap((lesser): readonly Relation[] => {
       const greater = verdicts.find(({ windowMs }) => windowMs >= lesser.windowMs);
       return greater === undefined ? [] : [{ kind: 'at most', lesser, greater, by }];
     });
   const amongAll = ['Fingerprint', 'Ip'].flatMap((device) =>
-    facts.windows(`clientsOn${device}`).flatMap((all) => {
+    facts.listWindows(`clientsOn${device}`).flatMap((all) => {
       const isSame = ({ windowMs }: FactRef) => windowMs === all.windowMs;
-      const marked = CLIENT_MARKS.flatMap((mark) => facts.windows(`${mark}ClientsOn${device}`));
-      const asked = facts.windows(`verdictsOn${device}`).filter(isSame);
+      const marked = CLIENT_MARKS.flatMap((mark) => facts.listWindows(`${mark}ClientsOn${device}`));
+      const asked = facts.listWindows(`verdictsOn${device}`).filter(isSame);
       // Each of these clients asked for at least one verdict.
       return [...bound(marked.filter(isSame), all), ...asked.flatMap((verdicts) => bound([all], verdicts))];
     }),
   );
-  const parts = [...FACTS_OF_EVERY_REQUEST, ...PARTIAL_COUNTS].flatMap((name) => atMostVerdicts(name, 0));
+  const parts = [...FACTS_COUNTING_EVERY_REQUEST, ...PARTIAL_COUNTS].flatMap((name) =>
+    atMostVerdicts(name, 0),
+  );
   // The verdict that is being decided is a request, and not an attempt yet.
   const answered = ANSWERS.flatMap((name) => atMostVerdicts(name, moment === 'a verdict' ? 1 : 0));
   return [...longerSeesMore, ...parts, ...answered, ...amongAll];
 }
 
 /** Defines clientGroup: the conclusion of the first rule that matches, or `otherwise`. */
-function defineGroup({ groups }: KnownRules, facts: FactsByName): Definition {
-  const clientGroup = facts.plain('clientGroup');
+function defineGroup({ groups }: RulesForProofs, facts: FactsByName): Definition {
+  const clientGroup = facts.requireFact('clientGroup');
   const conditions = CLIENT_GROUPS.map((group) => {
     const others = (rules: readonly Rule<GroupParams>[]) =>
       listRulesWithoutHoldout(rules)
@@ -393,7 +412,7 @@ function defineGroup({ groups }: KnownRules, facts: FactsByName): Definition {
       rule.params.group === group ? [allOf(rule.condition, ...others(groups.rules.slice(0, index)))] : [],
     );
     const otherwise = groups.otherwise === group ? [allOf(...others(groups.rules))] : [];
-    return anyOf(compare(clientGroup, 'notEqual', group), ...ways, ...otherwise);
+    return anyOf(createComparison(clientGroup, 'notEqual', group), ...ways, ...otherwise);
   });
   return { defined: clientGroup, conditions, relations: [] };
 }
@@ -409,15 +428,15 @@ export function listSignalsUnlessExempt({
 }
 
 /** Defines botWeight as the sum of matching signals' weights, and isBot by the threshold. No new client is a bot. */
-function defineBot({ signals }: KnownRules, facts: FactsByName): readonly Definition[] {
-  const botWeight = facts.plain('botWeight');
-  const isBot = facts.plain('isBot');
+function defineBot({ signals }: RulesForProofs, facts: FactsByName): readonly Definition[] {
+  const botWeight = facts.requireFact('botWeight');
+  const isBot = facts.requireFact('isBot');
   const matching = listSignalsUnlessExempt(signals).map((rule) => ({
     rule,
-    matches: createInnerFact(formatSignalFact(rule.name), BOOLEAN_DOMAIN),
+    matches: createInnerFact(formatSignalFactLabel(rule.name), BOOLEAN_DOMAIN),
     ...rule.params,
   }));
-  const reached = compare(botWeight, 'greaterThanInclusive', signals.threshold);
+  const reached = createComparison(botWeight, 'greaterThanInclusive', signals.threshold);
   return [
     {
       defined: botWeight,
@@ -437,11 +456,11 @@ function defineBot({ signals }: KnownRules, facts: FactsByName): readonly Defini
 
 /** Says that a signal which matches meets its condition. Without a holdout, a signal that meets it also matches. */
 function relateSignal({ condition, holdout }: Rule<SignalParams>, matches: FactRef): readonly Condition[] {
-  const does = compare(matches, 'equal', true);
+  const does = createComparison(matches, 'equal', true);
   return [implies(does, condition), ...(holdout === undefined ? [implies(condition, does)] : [])];
 }
 
 /** Formats the label of the fact that says whether a signal matches. */
-export function formatSignalFact(name: string): string {
+export function formatSignalFactLabel(name: string): string {
   return `signal ${name}`;
 }

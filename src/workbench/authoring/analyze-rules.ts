@@ -1,41 +1,46 @@
 import { OTHERWISE } from '#decision/decision.ts';
-import type { FactReading } from '#decision/facts/fact.ts';
+import type { NullableFactValue } from '#decision/facts/fact.ts';
 import { KNOWN_DEVICE_FACTS } from '#decision/facts/known-devices.ts';
 import { HINT_FACTS } from '#decision/facts/request.ts';
-import { type Condition, type FactRef, listComparisons, listFacts } from '#decision/rules/condition.ts';
+import {
+  type Condition,
+  type FactRef,
+  listComparisons,
+  listConditionFacts,
+} from '#decision/rules/condition.ts';
 import { joinWords } from '#decision/rules/condition-text.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { locateMember } from '#decision/rules/parse/places.ts';
 import { formatProblem, type Location, type RuleProblem } from '#decision/rules/problem.ts';
-import { compare } from '#decision/rules/proof/built-conditions.ts';
+import { createComparison } from '#decision/rules/proof/built-conditions.ts';
 import { type Example, pickExample } from '#decision/rules/proof/example.ts';
+import {
+  collectKnowledge,
+  FACTS_COUNTING_EVERY_REQUEST,
+  formatSignalFactLabel,
+  type Knowledge,
+  listSignalsUnlessExempt,
+} from '#decision/rules/proof/knowledge.ts';
 import { Reasoner, type ReasonerAnswer } from '#decision/rules/proof/reasoner.ts';
 import {
-  FACTS_OF_EVERY_REQUEST,
-  formatSignalFact,
-  type Knowledge,
-  listKnowledge,
-  listSignalsUnlessExempt,
-} from '#decision/rules/proof/relations.ts';
-import {
-  EXEMPT,
-  type Exemption,
+  EXEMPTION_NAME,
+  listExemptionAndSignals,
   listRulesWithoutHoldout,
-  listSignalRules,
   type ParsedRules,
   type Rule,
+  type SignalExemption,
   type SignalParams,
   sumSignalWeights,
 } from '#decision/rules/rule-set.ts';
 import {
   findAmountsWithoutCurrency,
+  findFactNamesAsTexts,
   findLongNumbers,
-  findNamesAsTexts,
   findOverlookedMissingValues,
   findPersonalAttributes,
   findUnlimitedHoldout,
-  formatPart,
+  formatConditionPart,
 } from './remarks.ts';
 
 /** A finding about a rule set that cannot be intended, although every file is correct. */
@@ -47,7 +52,7 @@ interface Finding extends RuleProblem {
   readonly example: Example | null;
 }
 
-export interface ProofResult {
+export interface RuleAnalysis {
   readonly findings: readonly Finding[];
   /** Notes that are worth knowing but are no mistake, and questions that could not be decided in reasonable time. */
   readonly notes: readonly RuleProblem[];
@@ -55,24 +60,24 @@ export interface ProofResult {
 
 /**
  * Finds what can be known of the rules together without running them. Every finding is certain, because it follows
- * from the conditions, the domains of the facts and the relations in `relations.ts`.
+ * from the conditions, the domains of the facts and the relations in `knowledge.ts`.
  */
-export function proveRules(rules: ParsedRules, files: RuleFiles): ProofResult {
-  const anyRequest = new Reasoner(listKnowledge(rules, 'any request'));
-  const aVerdict = new Reasoner(listKnowledge(rules, 'a verdict'));
+export function analyzeRules(rules: ParsedRules, files: RuleFiles): RuleAnalysis {
+  const anyRequest = new Reasoner(collectKnowledge(rules, 'any request'));
+  const aVerdict = new Reasoner(collectKnowledge(rules, 'a verdict'));
   const { groups, signals, verdicts, flags } = rules;
   const all = [
-    proveFirstMatchRules(groups.rules, anyRequest, locateMember(files, 'groups.yaml', OTHERWISE)),
+    analyzeFirstMatchRules(groups.rules, anyRequest, locateMember(files, 'groups.yaml', OTHERWISE)),
     proveSignals(rules, anyRequest, files),
-    proveFirstMatchRules(verdicts.rules, aVerdict, locateMember(files, 'verdicts.yaml', OTHERWISE)),
+    analyzeFirstMatchRules(verdicts.rules, aVerdict, locateMember(files, 'verdicts.yaml', OTHERWISE)),
     { findings: findNeverMatching(flags.rules, aVerdict), notes: [] },
   ];
   const remarks = [
-    ...listRemarks([...groups.rules, ...listSignalRules(signals)], anyRequest),
+    ...listRemarks([...groups.rules, ...listExemptionAndSignals(signals)], anyRequest),
     ...findAskedTwice(signals, anyRequest),
     ...listRemarks([...verdicts.rules, ...flags.rules], aVerdict),
     ...findLongNumbers(files),
-    ...findNamesAsTexts(rules, files),
+    ...findFactNamesAsTexts(rules, files),
     ...findPersonalAttributes(rules, files),
   ];
   return {
@@ -91,7 +96,7 @@ function findCountedTwice(ruleFile: ParsedRules['signals'], reasoner: Reasoner):
   const hints = listSignalsUnlessExempt(ruleFile).filter(({ params }) => params.weight < threshold);
   const byObservation = new Map<string, Rule<SignalParams>[]>();
   for (const rule of hints) {
-    const observed = listFacts([rule.written]).flatMap((ref) => describeObservation(ref) ?? []);
+    const observed = listConditionFacts([rule.written]).flatMap((ref) => describeObservation(ref) ?? []);
     for (const name of new Set(observed)) byObservation.getOrInsertComputed(name, () => []).push(rule);
   }
   return [...byObservation].flatMap(([observed, signals]) => {
@@ -153,7 +158,7 @@ function findAskedTwice(
       .filter((part) => mayFail(part, []) && !mayFail(part, [exempt.condition]))
       .map((part) => ({
         at: part.at,
-        message: `in "${rule.name}", ${formatPart(part)} holds for everybody who is not exempt (line ${exempt.at.line}); leave it out`,
+        message: `in "${rule.name}", ${formatConditionPart(part)} holds for everybody who is not exempt (line ${exempt.at.line}); leave it out`,
       })),
   );
 }
@@ -181,11 +186,11 @@ function listRemarks(rules: readonly Rule<unknown>[], reasoner: Reasoner): reado
  * Examines the rules of a file in which the first matching rule decides. `rules` are in the sequence in which they
  * are asked.
  */
-export function proveFirstMatchRules(
+export function analyzeFirstMatchRules(
   rules: readonly Rule<unknown>[],
   reasoner: Reasoner,
   otherwise: Location | null,
-): ProofResult {
+): RuleAnalysis {
   const conditions = rules.map(({ condition }) => condition);
   reasoner.prepare(conditions);
   const proofs = rules.map((rule, index) =>
@@ -200,7 +205,7 @@ export function proveFirstMatchRules(
   };
 }
 
-function proveRule(rule: Rule<unknown>, before: readonly Rule<unknown>[], reasoner: Reasoner): ProofResult {
+function proveRule(rule: Rule<unknown>, before: readonly Rule<unknown>[], reasoner: Reasoner): RuleAnalysis {
   const matching = reasoner.find([rule.condition]);
   if (matching.kind === 'none') return toProofs(createNeverMatches(rule, reasoner));
   const beaten = before.map(({ condition }) => condition);
@@ -213,9 +218,9 @@ function proveRule(rule: Rule<unknown>, before: readonly Rule<unknown>[], reason
   return toProofs(createNeverFirst(rule, before, matching.facts, reasoner));
 }
 
-const NOTHING_FOUND: ProofResult = { findings: [], notes: [] };
+const NOTHING_FOUND: RuleAnalysis = { findings: [], notes: [] };
 
-function toProofs(finding: Finding): ProofResult {
+function toProofs(finding: Finding): RuleAnalysis {
   return { findings: [finding], notes: [] };
 }
 
@@ -226,7 +231,7 @@ function createNeverMatches(rule: Rule<unknown>, reasoner: Reasoner): Finding {
     kind: 'never matches',
     rule: rule.name,
     at: rule.at,
-    message: `"${rule.name}" can never match: ${joinWords(parts.map(formatPart), 'and')} ${together}`,
+    message: `"${rule.name}" can never match: ${joinWords(parts.map(formatConditionPart), 'and')} ${together}`,
     example: null,
   };
 }
@@ -243,7 +248,7 @@ const COUNTS_ITSELF = 'the count includes the current request, so it is at least
 const WHY_NEVER: Readonly<Record<string, string>> = {
   isNewClient:
     'asking for a verdict ends being new; a payer of whom no order is final yet has finalCount = 0',
-  ...Object.fromEntries(['verdicts', ...FACTS_OF_EVERY_REQUEST].map((name) => [name, COUNTS_ITSELF])),
+  ...Object.fromEntries(['verdicts', ...FACTS_COUNTING_EVERY_REQUEST].map((name) => [name, COUNTS_ITSELF])),
 };
 
 /** Finds comparisons that never hold in a rule that can still match, for example within an "any". */
@@ -257,14 +262,14 @@ function findPartsThatNeverHold(
     .filter((comparison) => reasoner.find([comparison]).kind === 'none')
     .map((comparison) => ({
       at: comparison.at,
-      message: `in "${name}", ${formatPart(comparison)} never holds${explainNever([comparison])}`,
+      message: `in "${name}", ${formatConditionPart(comparison)} never holds${explainNever([comparison])}`,
     }));
 }
 
 function createNeverFirst(
   rule: Rule<unknown>,
   before: readonly Rule<unknown>[],
-  facts: ReadonlyMap<string, FactReading>,
+  facts: ReadonlyMap<string, NullableFactValue>,
   reasoner: Reasoner,
 ): Finding {
   const leftBy = (some: readonly Rule<unknown>[]) =>
@@ -308,9 +313,9 @@ function findCoveringRules(
 }
 
 /** Tells whether a condition holds for these facts. A fact that is missing among them is taken as not known. */
-export function matchesFacts(condition: Condition, facts: ReadonlyMap<string, FactReading>): boolean {
-  const values: FactReading[] = [];
-  for (const { label, index } of listFacts([condition])) values[index] = facts.get(label) ?? null;
+export function matchesFacts(condition: Condition, facts: ReadonlyMap<string, NullableFactValue>): boolean {
+  const values: NullableFactValue[] = [];
+  for (const { label, index } of listConditionFacts([condition])) values[index] = facts.get(label) ?? null;
   return createMatcher(condition)(values);
 }
 
@@ -337,32 +342,32 @@ function findNeverMatching(rules: readonly Rule<unknown>[], reasoner: Reasoner):
  * Examines signals. The weights of all matching signals are added, so each signal must be able to match, and all
  * together must be able to reach the threshold.
  */
-function proveSignals(rules: ParsedRules, reasoner: Reasoner, files: RuleFiles): ProofResult {
+function proveSignals(rules: ParsedRules, reasoner: Reasoner, files: RuleFiles): RuleAnalysis {
   const { signals } = rules;
   if (signals.exempt !== null && exemptsEverybody(signals.exempt, reasoner)) {
     const { at } = signals.exempt;
-    const message = `no payer can be flagged: everybody is exempt from all signals, because "${EXEMPT}" always holds`;
+    const message = `no payer can be flagged: everybody is exempt from all signals, because "${EXEMPTION_NAME}" always holds`;
     return toProofs({ kind: 'threshold out of reach', rule: null, at, message, example: null });
   }
   const never = [
-    ...findNeverMatching(listSignalRules(signals), reasoner),
+    ...findNeverMatching(listExemptionAndSignals(signals), reasoner),
     ...signals.rules.flatMap((rule) => findNeverCounting(rule, signals.exempt, reasoner)),
   ];
   const botWeight = rules.facts.find(({ name }) => name === 'botWeight');
   if (botWeight === undefined) return { findings: never, notes: [] };
   const at = locateMember(files, 'bot-signals.yaml', 'threshold');
-  const reach = proveThreshold(rules, listKnowledge(rules, 'a known client'), botWeight, at);
+  const reach = proveThreshold(rules, collectKnowledge(rules, 'a known client'), botWeight, at);
   return { findings: [...never, ...reach.findings], notes: reach.notes };
 }
 
-function exemptsEverybody({ condition }: Exemption, reasoner: Reasoner): boolean {
+function exemptsEverybody({ condition }: SignalExemption, reasoner: Reasoner): boolean {
   return reasoner.find([], [condition]).kind === 'none';
 }
 
 /** Finds a signal that matches only payers who are exempt from all signals. */
 function findNeverCounting(
   rule: Rule<object>,
-  exempt: Exemption | null,
+  exempt: SignalExemption | null,
   reasoner: Reasoner,
 ): readonly Finding[] {
   if (exempt === null || reasoner.find([rule.condition]).kind === 'none') return [];
@@ -376,9 +381,9 @@ function proveThreshold(
   knowledge: Knowledge,
   botWeight: FactRef,
   at: Location,
-): ProofResult {
+): RuleAnalysis {
   const reasoner = new Reasoner(knowledge);
-  const reached = reasoner.find([compare(botWeight, 'greaterThanInclusive', signals.threshold)]);
+  const reached = reasoner.find([createComparison(botWeight, 'greaterThanInclusive', signals.threshold)]);
   if (reached.kind === 'witness') return NOTHING_FOUND;
   if (reached.kind === 'undecided') {
     const message =
@@ -386,9 +391,9 @@ function proveThreshold(
     return { findings: [], notes: [{ at, message }] };
   }
   let most = 0;
-  let heaviest: ReadonlyMap<string, FactReading> = new Map();
+  let heaviest: ReadonlyMap<string, NullableFactValue> = new Map();
   for (;;) {
-    const more = reasoner.find([compare(botWeight, 'greaterThan', most)]);
+    const more = reasoner.find([createComparison(botWeight, 'greaterThan', most)]);
     if (more.kind !== 'witness') break;
     heaviest = more.facts;
     most = Number(more.facts.get(botWeight.label));
@@ -403,10 +408,10 @@ function proveThreshold(
 function createOutOfReach(
   { rules, threshold }: ParsedRules['signals'],
   most: number,
-  heaviest: ReadonlyMap<string, FactReading>,
+  heaviest: ReadonlyMap<string, NullableFactValue>,
   at: Location,
 ): Finding {
-  const matching = rules.filter(({ name }) => heaviest.get(formatSignalFact(name)) === true);
+  const matching = rules.filter(({ name }) => heaviest.get(formatSignalFactLabel(name)) === true);
   const conditions = matching.map(({ condition }) => condition);
   const quoted = matching.map(({ name }) => `"${name}"`);
   const names = matching.length === 0 ? '' : ` (${joinWords(quoted, 'and')})`;

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { AUDIT_LOG_KEYS } from '#state/keys.ts';
-import type { NumberedLog } from '#state/record-log.ts';
+import type { NumberedLog } from '#state/numbered-log.ts';
 import { LIST_REMOVAL_KEPT_MS, type ListChange } from '#state/store.ts';
 import type { RunCall } from '#state/store-errors.ts';
 import type { RedisAccess, RedisCommands } from './connection/connection.ts';
-import { areTexts, callChecked, requireItems, requireWholeNumber } from './connection/reply.ts';
+import { areTexts, callChecked, requireArray, requireWholeNumber } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 const appendScript = new RedisScript('append-records-6.lua');
@@ -35,7 +35,7 @@ export function createNumberedLog(door: RedisAccess, keys: typeof AUDIT_LOG_KEYS
       return appendScript.on(door, all, args, (what, made) =>
         made === undefined || made === null
           ? null
-          : requireItems(what, made).map((one) => requireWholeNumber(what, one) === 1),
+          : requireArray(what, made).map((one) => requireWholeNumber(what, one) === 1),
       );
     },
     /**

@@ -27,7 +27,7 @@ export function toOrderIndexKey(order: string): number {
 export const SEARCH_READS_MAX = 64;
 
 /** Where a search finds the entries that are not indexed: at these positions, and among all after `readThrough`. */
-export interface NewestPlaces {
+export interface UnindexedPositions {
   readonly positions: readonly number[];
   readonly readThrough: number;
 }
@@ -37,7 +37,7 @@ export interface NewestPlaces {
  * the file, each entry once, so it does not matter which process wrote an entry. An erased entry stays here by its
  * key and position until its batch is indexed, but a search finds no row for it.
  */
-export class NewestEntries {
+export class UnindexedEntries {
   readonly #db: DatabaseSync;
   readonly #progress: StatementSync;
   readonly #names: StatementSync;
@@ -59,7 +59,7 @@ export class NewestEntries {
     return this.#readThrough;
   }
 
-  find(key: number): NewestPlaces {
+  find(key: number): UnindexedPositions {
     // Nothing is read within a transaction, because a rollback would give the positions to other entries.
     if (this.#db.isTransaction) this.#forgetIndexed();
     else this.read(SEARCH_READS_MAX);

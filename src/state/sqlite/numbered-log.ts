@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { NumberedLog } from '#state/record-log.ts';
-import { type BlockingChange, LIST_REMOVAL_KEPT_MS, type ListChange } from '#state/store.ts';
+import type { NumberedLog } from '#state/numbered-log.ts';
+import { type BlockingChangeFilter, LIST_REMOVAL_KEPT_MS, type ListChange } from '#state/store.ts';
 import { toTextOrNull } from '#state/stored-parts.ts';
 import type { SqliteFile } from './open-file.ts';
 
@@ -52,7 +52,7 @@ export function createNumberedLog(
     put.run(name, id, Number(advance.get(name)?.['latest']), text, text === null ? now : null);
     return true;
   };
-  const isThereOther = ({ since, idsBegin, textsBegin }: BlockingChange): boolean =>
+  const isThereOther = ({ since, idsBegin, textsBegin }: BlockingChangeFilter): boolean =>
     after
       .iterate(name, since, -1)
       .some(

@@ -54,7 +54,7 @@ interface ClientSweepParts {
  * Compacts the stored states of payers who stay away, once a day and in the background. A compacted state is as small
  * as the payer's next visit would make it. Only one node of the fleet does this at a time.
  */
-export class ClientSweep {
+export class ClientCompactor {
   readonly #parts: ClientSweepParts;
   readonly #steps = new StepThrottle(REST_SHARE);
   /** The progress as this node wrote it last. */

@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { epochMs, named, shape, word } from '#base/shapes.ts';
+import { epochMs, named, plainText, shape } from '#base/shapes.ts';
 import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
@@ -7,7 +7,7 @@ import {
   type DeclaredOperation,
   declareOperation,
   type GrantedRequest,
-  type KeyedSpec,
+  type KeyedOperationSpec,
   type OperationSpec,
 } from '#checkout/http/operation/operation.ts';
 import { declareRefusal, HttpProblem, refuseKnownErrors } from '#checkout/http/request/problems.ts';
@@ -19,26 +19,26 @@ import { ProposalRefused, type ProposedChange } from '#workbench/approvals/propo
 type GatedChange = ProposedChange & { readonly secret?: string };
 
 /** The part that makes proposals of changes that need approval. */
-export interface GateParts {
+export interface ProposerParts {
   readonly approvals: Pick<Approvals, 'propose'>;
 }
 
-export interface GatedSpec<Parts, Body> extends KeyedSpec<Parts, Body> {
+export interface ApprovalOperationSpec<Parts, Body> extends KeyedOperationSpec<Parts, Body> {
   /** Returns the change that the request asks for. */
-  readonly gate: (asked: GrantedRequest<Body>, parts: Parts) => Promise<GatedChange>;
+  readonly readChange: (asked: GrantedRequest<Body>, parts: Parts) => Promise<GatedChange>;
 }
 
 /**
  * Declares an operation whose change another person may have to approve. When approval is needed, it answers 202 with
  * the proposal.
  */
-export function declareGatedOperation<Parts extends GateParts, Body = never>({
-  gate,
+export function declareApprovalOperation<Parts extends ProposerParts, Body = never>({
+  readChange: gate,
   answer,
   answers,
   refusals = [],
   ...rest
-}: GatedSpec<Parts, Body>): DeclaredOperation<Parts> {
+}: ApprovalOperationSpec<Parts, Body>): DeclaredOperation<Parts> {
   return declareOperation<Parts, Body>({
     ...rest,
     answers: { ...answers, ...PROPOSED },
@@ -64,7 +64,7 @@ function getApprovingPlatform({ platform, credential }: Caller): PlatformName {
 }
 
 /** Whether another person may have to approve the change of the operation. */
-export function isGated({ answers }: Pick<OperationSpec, 'answers'>): boolean {
+export function isSubjectToApproval({ answers }: Pick<OperationSpec, 'answers'>): boolean {
   return answers[202] === PROPOSED[202];
 }
 
@@ -76,10 +76,12 @@ const PROPOSED: Readonly<Record<202, AnswerSpec>> = {
       'application/json': named(
         'MadeProposal',
         shape('A change that waits for approval', {
-          proposalId: word('Names it', '5f0c1d2e3a4b'),
+          proposalId: plainText('Names it', '5f0c1d2e3a4b'),
           expiresAt: epochMs('Until when it can be approved'),
           key: Type.Optional(
-            word('The secret of a new key, which is shown only now and works once the proposal is approved'),
+            plainText(
+              'The secret of a new key, which is shown only now and works once the proposal is approved',
+            ),
           ),
         }),
       ),

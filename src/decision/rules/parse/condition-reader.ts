@@ -5,11 +5,11 @@ import {
   type Comparison,
   type Condition,
   type FactRef,
-  listOperators,
+  listFittingOperators,
   OPERATORS,
   type OperatorName,
 } from '#decision/rules/condition.ts';
-import { suggestName } from '#decision/rules/problem.ts';
+import { formatNameHint } from '#decision/rules/problem.ts';
 import { explainBadListName, isName } from '#decision/rules/rule-set.ts';
 import {
   explainNamedFact,
@@ -32,19 +32,19 @@ import { explainUnknownFact } from './unknown-fact.ts';
 import { explainWrongIndent, type Member, type Members, NO_MEMBERS, type YamlFile } from './yaml-file.ts';
 
 /** The kind of rules that asks for a fact. Each kind may use the conclusions of the kinds before it. */
-export type RuleStage = 'groups' | 'bot-signals' | 'verdicts' | 'flags';
+export type RuleType = 'groups' | 'bot-signals' | 'verdicts' | 'flags';
 
-const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts', 'flags'];
+const STAGES: readonly RuleType[] = ['groups', 'bot-signals', 'verdicts', 'flags'];
 
 /**
  * Whether rules of this kind may ask for a fact. Facts that rules of the same or a later kind conclude are not known.
  */
-export function isKnownIn(stage: RuleStage, fact: Fact): boolean {
+export function isFactUsableIn(stage: RuleType, fact: Fact): boolean {
   return fact.kind !== 'concluded' || STAGES.indexOf(stage) >= STAGES.indexOf(fact.from);
 }
 
 /** The facts, lists and ladders of the rule set that conditions may name. Conditions may also name each other. */
-export interface RuleNames {
+export interface FactsListsAndLadders {
   readonly refs: FactRefs;
   readonly lists: RuleLists;
   readonly ladders: RuleLadders;
@@ -61,11 +61,11 @@ const KNOWN_OPERATOR = 'known';
 /** Reads the comparisons of one rule file: a fact, an operator, and the right side. */
 class ComparisonReader {
   readonly #file: YamlFile;
-  readonly #stage: RuleStage;
+  readonly #stage: RuleType;
   readonly #refs: FactRefs;
   readonly #lists: RuleLists;
 
-  constructor(file: YamlFile, stage: RuleStage, { refs, lists }: RuleNames) {
+  constructor(file: YamlFile, stage: RuleType, { refs, lists }: FactsListsAndLadders) {
     this.#file = file;
     this.#stage = stage;
     this.#refs = refs;
@@ -76,7 +76,7 @@ class ComparisonReader {
   read(node: Node, members: Members): Comparison | null {
     const beside = members.has('params') ? undefined : PARAM_NAMES.find((name) => members.has(name));
     if (beside !== undefined) return this.#refuseParamBeside(beside, members.get(beside));
-    this.#file.checkNames(node, members, 'a condition', MEMBERS, ['fact', 'operator', 'value']);
+    this.#file.checkMemberNames(node, members, 'a condition', MEMBERS, ['fact', 'operator', 'value']);
     const fact = members.get('fact');
     const operator = members.get('operator');
     const value = members.get('value');
@@ -84,16 +84,16 @@ class ComparisonReader {
     const ref = fact === undefined ? null : this.#readFact(fact, members.get('params'));
     const operatorName = operator === undefined ? null : this.#readOperator(operator.value, ref);
     const asked =
-      operator !== undefined && this.#file.plain(operator.value) === KNOWN_OPERATOR
+      operator !== undefined && this.#file.toPlainValue(operator.value) === KNOWN_OPERATOR
         ? KNOWN_OPERATOR
         : operatorName;
     const limit = value === undefined || ref === null ? null : this.#readLimit(value.value, ref, asked);
     if (ref === null || operatorName === null || limit === null) return null;
-    return { kind: 'comparison', fact: ref, operator: operatorName, ...limit, at: this.#file.at(node) };
+    return { kind: 'comparison', fact: ref, operator: operatorName, ...limit, at: this.#file.locate(node) };
   }
 
   #refuseParamBeside(name: string, member: Member | undefined): null {
-    const value = member === undefined ? '..' : this.#file.plain(member.value);
+    const value = member === undefined ? '..' : this.#file.toPlainValue(member.value);
     return this.#file.report(
       member?.key ?? null,
       `"${name}" must stand within params; write params: { ${name}: ${value} }`,
@@ -101,16 +101,16 @@ class ComparisonReader {
   }
 
   #readFact(member: Member, params?: Member): FactRef | null {
-    const name = this.#file.text(member.value, 'fact');
+    const name = this.#file.readText(member.value, 'fact');
     if (name === null) return null;
     const fact = FACTS.get(name);
     if (fact === undefined) {
-      const message = this.#refs.declares(name)
+      const message = this.#refs.isAttributeDeclared(name)
         ? `"${name}" is an attribute; write fact: attribute, params: { name: ${name} }`
         : explainUnknownFact(name);
       return this.#file.report(member.value, message);
     }
-    if (!isKnownIn(this.#stage, fact)) {
+    if (!isFactUsableIn(this.#stage, fact)) {
       return this.#file.report(
         member.value,
         `"${name}" is not yet known in ${this.#stage}.yaml; use it in ${listUsableFiles(fact)}`,
@@ -132,14 +132,14 @@ class ComparisonReader {
         `"${name}" is counted over a window; add params: { window: 10m }`,
       );
     }
-    const window = this.#file.members(params.value, 'params', ['window'], ['window'])?.get('window');
+    const window = this.#file.readMembers(params.value, 'params', ['window'], ['window'])?.get('window');
     if (window === undefined) return null;
     const windowMs = this.#readWindow(name, fact, window);
     return windowMs === null ? null : this.#refs.intern(name, fact, windowMs);
   }
 
   #readWindow(name: string, fact: WindowedFact, window: Member): number | null {
-    const windowMs = this.#file.duration(window.value, 'window');
+    const windowMs = this.#file.readDuration(window.value, 'window');
     if (windowMs === null) return null;
     const why = findWindowFault(name, fact, windowMs);
     return why === null ? windowMs : this.#file.report(window.value, why);
@@ -152,10 +152,10 @@ class ComparisonReader {
       return this.#file.report(member.value, message);
     }
     const wanted = ['name', 'window'];
-    const members = this.#file.members(params.value, 'params', wanted, wanted);
+    const members = this.#file.readMembers(params.value, 'params', wanted, wanted);
     const [attribute, window] = [members?.get('name'), members?.get('window')];
     if (attribute === undefined || window === undefined) return null;
-    const asked = this.#file.text(attribute.value, 'name');
+    const asked = this.#file.readText(attribute.value, 'name');
     const windowMs = this.#readWindow(name, fact, window);
     const declared = asked === null ? null : this.#refs.findCountedAttribute(asked);
     if (typeof declared === 'string') return this.#file.report(attribute.value, declared);
@@ -169,8 +169,8 @@ class ComparisonReader {
       const message = `"${name}" asks about a shared list; add params: { list: blocked-devices }`;
       return this.#file.report(member.value, message);
     }
-    const list = this.#file.members(params.value, 'params', ['list'], ['list'])?.get('list');
-    const listName = list === undefined ? null : this.#file.text(list.value, 'list');
+    const list = this.#file.readMembers(params.value, 'params', ['list'], ['list'])?.get('list');
+    const listName = list === undefined ? null : this.#file.readText(list.value, 'list');
     if (list === undefined || listName === null) return null;
     if (!isName(listName)) {
       return this.#file.report(list.value, explainBadListName(listName));
@@ -183,8 +183,8 @@ class ComparisonReader {
       const message = '"attribute" asks for what the caller says; add params: { name: cardCountry }';
       return this.#file.report(member.value, message);
     }
-    const name = this.#file.members(params.value, 'params', ['name'], ['name'])?.get('name');
-    const asked = name === undefined ? null : this.#file.text(name.value, 'name');
+    const name = this.#file.readMembers(params.value, 'params', ['name'], ['name'])?.get('name');
+    const asked = name === undefined ? null : this.#file.readText(name.value, 'name');
     if (name === undefined || asked === null) return null;
     const ref = this.#refs.findAttribute(asked);
     return ref === null || typeof ref !== 'string' ? ref : this.#file.report(name.value, ref);
@@ -192,7 +192,7 @@ class ComparisonReader {
 
   /** Reads a fact on the right side. Both sides must be attributes, or one the amount, with equal type and unit. */
   #readOtherFact(node: Node, ref: FactRef, operator: OperatorName | null): FactRef | null {
-    const members = this.#file.members(node, 'value', ['fact', 'params'], ['fact']);
+    const members = this.#file.readMembers(node, 'value', ['fact', 'params'], ['fact']);
     const fact = members?.get('fact');
     const other = fact === undefined ? null : this.#readFact(fact, members?.get('params'));
     if (other === null) return null;
@@ -202,16 +202,16 @@ class ComparisonReader {
 
   /** Reads an operator. If `ref` is null, because the fact is not sound, only checks that the operator exists. */
   #readOperator(node: Node, ref: FactRef | null): OperatorName | null {
-    const meant = OPERATORS.find((name) => name === guessOperator(this.#file.plain(node)));
+    const meant = OPERATORS.find((name) => name === guessOperator(this.#file.toPlainValue(node)));
     if (meant !== undefined)
       return this.#file.report(
         node,
-        `unknown operator "${this.#file.plain(node)}"; did you mean "${meant}"?`,
+        `unknown operator "${this.#file.toPlainValue(node)}"; did you mean "${meant}"?`,
       );
-    const operator = this.#file.choice(node, 'operator', OPERATORS);
+    const operator = this.#file.readChoice(node, 'operator', OPERATORS);
     if (operator === null || ref === null) return operator;
     const { domain, absence } = ref.fact;
-    const allowed = listOperators(ref.fact);
+    const allowed = listFittingOperators(ref.fact);
     if (allowed.includes(operator)) return operator;
     if (operator === KNOWN_OPERATOR && absence === undefined) {
       return this.#file.report(
@@ -230,12 +230,12 @@ class ComparisonReader {
     const what = `value for "${getFactNameInMessages(ref)}"`;
     if (operator === null && !isScalar(node)) return null;
     if (operator === KNOWN_OPERATOR) {
-      const value = this.#file.boolean(node, 'value of operator "known"');
+      const value = this.#file.readBoolean(node, 'value of operator "known"');
       return value === null ? null : { value };
     }
     if (operator !== 'in' && operator !== 'notIn') return this.#readSingle(node, ref, operator);
     if (this.#file.isMapping(node)) return this.#readListed(node, ref, operator);
-    const items = this.#file.items(node, `value of operator "${operator}"`);
+    const items = this.#file.listItemNodes(node, `value of operator "${operator}"`);
     if (items === null) return null;
     const value = this.#file.readItems(items, (one) => this.#readValue(this.#file, one, what, ref, operator));
     return value === null ? null : { value };
@@ -250,20 +250,20 @@ class ComparisonReader {
 
   #readValue(file: YamlFile, node: Node, what: string, ref: FactRef, operator: OperatorName | null) {
     const namedFact = (text: string) => this.#explainNamedFact(text, ref, operator);
-    return readFactValue({ file, node, what, namedFact }, ref, operator);
+    return readFactValue({ file, node, what, explainNamedFact: namedFact }, ref, operator);
   }
 
   #explainNamedFact(text: string, ref: FactRef, operator: OperatorName | null): string | null {
-    const other = this.#refs.findNamed(text);
+    const other = this.#refs.findAttributeOrFact(text);
     return other === null ? null : explainNamedFact(ref, operator, other);
   }
 
   /** Reads the values of `{ list: NAME }`. An entry that the fact can never have is reported in the list's file. */
   #readListed(node: Node, ref: FactRef, operator: OperatorName): RightSide | null {
-    const member = this.#file.members(node, 'value', ['list'], ['list'])?.get('list');
-    const name = member === undefined ? null : this.#file.text(member.value, 'list');
+    const member = this.#file.readMembers(node, 'value', ['list'], ['list'])?.get('list');
+    const name = member === undefined ? null : this.#file.readText(member.value, 'list');
     if (member === undefined || name === null) return null;
-    const list = this.#lists.named(name, this.#file, member.value);
+    const list = this.#lists.findList(name, this.#file, member.value);
     if (list === null) return null;
     const what = `entry for "${getFactNameInMessages(ref)}"`;
     const value = this.#lists.readValuesFor(list, getFactNameInMessages(ref), (entry) =>
@@ -305,21 +305,21 @@ export class ConditionReader {
   readonly #extents = new Map<Condition, ConditionSize>();
   readonly #path: string[] = [];
 
-  constructor(file: YamlFile, stage: RuleStage, ruleNames: RuleNames) {
+  constructor(file: YamlFile, stage: RuleType, ruleNames: FactsListsAndLadders) {
     this.#file = file;
     this.#comparisons = new ComparisonReader(file, stage, ruleNames);
   }
 
   /** Reads the conditions that other conditions may name. */
-  readNamed(node: Node): true {
-    this.#named = this.#file.anyMembers(node, '"conditions"') ?? NO_MEMBERS;
+  readNamedConditions(node: Node): true {
+    this.#named = this.#file.readAnyMembers(node, '"conditions"') ?? NO_MEMBERS;
     for (const name of this.#named.keys()) this.#readNamedCondition(name);
     return true;
   }
 
   /** Reads a rule's `conditions`, which must begin with all, any, not or condition. Messages call them `what`. */
-  readTopLevel(node: Node, what = 'conditions'): Condition | null {
-    const members = this.#file.anyMembers(node, what);
+  readRuleConditions(node: Node, what = 'conditions'): Condition | null {
+    const members = this.#file.readAnyMembers(node, what);
     if (members === null) return null;
     if (!BOOLEAN_MEMBERS.some((kind) => members.has(kind))) {
       const meant = [...members].find(([name]) => guessConditionPart(name) !== null);
@@ -337,7 +337,11 @@ export class ConditionReader {
 
   #readCondition(node: Node, depth: number): Condition | null {
     if (depth > NESTING_LEVELS_MAX) return this.#refuseDepth(node);
-    const members = this.#file.anyMembers(node, 'a condition', formatConditionHint(this.#file.plain(node)));
+    const members = this.#file.readAnyMembers(
+      node,
+      'a condition',
+      formatConditionHint(this.#file.toPlainValue(node)),
+    );
     if (members === null) return null;
     const kinds = BOOLEAN_MEMBERS.filter((kind) => members.has(kind));
     const [kind] = kinds;
@@ -363,11 +367,11 @@ export class ConditionReader {
     { value }: Member,
     depth: number,
   ): Condition | null {
-    const at = this.#file.at(node);
+    const at = this.#file.locate(node);
     switch (kind) {
       case 'all':
       case 'any': {
-        const items = this.#file.items(value, `"${kind}"`);
+        const items = this.#file.listItemNodes(value, `"${kind}"`);
         if (items === null) return null;
         const conditions = items
           .map((item) => this.#readCondition(item, depth + 1))
@@ -381,7 +385,7 @@ export class ConditionReader {
         return condition === null ? null : this.#checkSize({ kind, condition, at }, [condition], node);
       }
       case 'condition': {
-        const name = this.#file.text(value, 'condition');
+        const name = this.#file.readText(value, 'condition');
         if (name === null) return null;
         const condition = this.#findReference(name, value);
         return condition === null
@@ -423,7 +427,7 @@ export class ConditionReader {
   #findReference(name: string, node: Node): Condition | null {
     if (!this.#named.has(name)) {
       const names = [...this.#named.keys()];
-      const hint = names.length === 0 ? '; this file has no "conditions:"' : suggestName(name, names);
+      const hint = names.length === 0 ? '; this file has no "conditions:"' : formatNameHint(name, names);
       return this.#file.report(node, `unknown condition "${name}"${hint}`);
     }
     if (this.#path.includes(name)) {
@@ -440,7 +444,7 @@ export class ConditionReader {
     const member = this.#named.get(name);
     if (member === undefined) return null;
     this.#path.push(name);
-    const condition = this.readTopLevel(member.value);
+    const condition = this.readRuleConditions(member.value);
     this.#path.pop();
     this.#resolved.set(name, condition);
     return condition;

@@ -1,5 +1,5 @@
 import { type RunCall, StoreLate, StoreUnavailable } from '#state/store-errors.ts';
-import { explainFailure } from '#state/store-health.ts';
+import { explainStoreFailure } from '#state/store-health.ts';
 import { isReplicaRefusal, type RedisConnection } from './connection.ts';
 import { BadReply } from './reply.ts';
 
@@ -7,7 +7,7 @@ import { BadReply } from './reply.ts';
  * Runs calls on the servers of Redis. Each server has a circuit breaker of its own, so that a server that stalls does
  * not stop calls on the others.
  */
-export class NodeCalls {
+export class ServerCalls {
   readonly #connection: RedisConnection;
   readonly #roundTrips: RoundTrips;
   readonly #limitMs: (roundTripMs: number) => number;
@@ -33,19 +33,19 @@ export class NodeCalls {
 
   /** How long a call on the server that holds a key may take now, ms. */
   limitMsOn(key: string): number {
-    return this.#limitOf(this.#connection.nodeOf(key));
+    return this.#limitOf(this.#connection.serverOf(key));
   }
 
   /** Runs calls on the server that holds a key. */
-  readonly on = (key: string): RunCall => this.#refused() ?? this.onNode(this.#connection.nodeOf(key));
+  readonly on = (key: string): RunCall => this.#refused() ?? this.onServer(this.#connection.serverOf(key));
 
   /** Runs calls on one server, whatever data it holds. */
-  readonly onNode = (node: string): RunCall => (this.#closed ? refuse : this.#breakerOf(node).run);
+  readonly onServer = (node: string): RunCall => (this.#closed ? refuse : this.#breakerOf(node).run);
 
   /** Runs calls that change nothing on the server that holds a key. */
   readonly reading = (key: string): RunCall => {
     if (this.#closed) return refuse;
-    return this.#refused() ?? this.#breakerOf(this.#connection.nodeOf(key)).read;
+    return this.#refused() ?? this.#breakerOf(this.#connection.serverOf(key)).read;
   };
 
   #refused(): RunCall | null {
@@ -64,7 +64,7 @@ export class NodeCalls {
   #breakerOf(node: string): CircuitBreaker {
     const known = this.#breakers.get(node);
     if (known !== undefined) return known;
-    const probe = () => this.#connection.pingNode(node);
+    const probe = () => this.#connection.pingServer(node);
     const onFailure = (error: unknown) => {
       if (isReplicaRefusal(error)) this.#connection.connectAnew?.();
       if (error instanceof BadReply) this.#connection.renew(node);
@@ -248,7 +248,7 @@ export class CircuitBreaker {
 
 function toUnavailable(server: string, error: unknown): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
-  return new StoreUnavailable(`${server} could not answer: ${explainFailure(error)}`, { cause: error });
+  return new StoreUnavailable(`${server} could not answer: ${explainStoreFailure(error)}`, { cause: error });
 }
 
 /** The fastest answer within this time counts as the round trip to a server. */

@@ -1,9 +1,9 @@
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import type { Experiment } from '#history/evidence/experiment/experiment-report.ts';
-import { INCOMPARABLE_ARMS } from '#history/evidence/experiment/recommendation.ts';
+import type { ExperimentReport } from '#history/evidence/experiment/experiment-report.ts';
+import { VETOES_ON_COMPARISON } from '#history/evidence/experiment/recommendation.ts';
 import type { Estimate } from '#history/statistics/intervals.ts';
-import { listNamedRules, removeRule } from './fact-cells.ts';
-import { multiplyEstimate, type NetEffect } from './holdout.ts';
+import { excludeRule, listNamedRules } from './fact-cells.ts';
+import { multiplyEstimate, type RuleEffect } from './holdout.ts';
 
 /**
  * Finds the rule that `other` lacks and returns its path, if the two rule sets differ in nothing else except texts.
@@ -12,7 +12,7 @@ import { multiplyEstimate, type NetEffect } from './holdout.ts';
 export function findOnlyMissingRule(rules: RuleSet, other: RuleSet): string | null {
   const others = serializeDecidingRules(other);
   const lacking = listNamedRules(rules).find(
-    ({ rule }) => rule !== null && serializeDecidingRules(removeRule(rules, rule)) === others,
+    ({ rule }) => rule !== null && serializeDecidingRules(excludeRule(rules, rule)) === others,
   );
   return lacking?.path ?? null;
 }
@@ -46,10 +46,14 @@ const NOT_DECIDING: ReadonlySet<string> = new Set(['at', 'levelsAt', 'index', 'd
  * The result is the difference per client between the arms without and with the rule, times the clients of the arm
  * that has it. Returns null if the arms cannot be compared, or if nothing is known yet.
  */
-export function computeArmNet(found: Experiment, candidate: string, isInActive: boolean): NetEffect {
+export function computeRuleEffectOfTrial(
+  found: ExperimentReport,
+  candidate: string,
+  isInActive: boolean,
+): RuleEffect {
   const { vetoes, version: active, arms, differences, objective } = found;
   const isApart = vetoes.some(
-    ({ veto, version }) => (version ?? candidate) === candidate && INCOMPARABLE_ARMS.has(veto),
+    ({ veto, version }) => (version ?? candidate) === candidate && VETOES_ON_COMPARISON.has(veto),
   );
   const arm = arms.find(({ version }) => version === (isInActive ? active : candidate));
   if (isApart || arm === undefined || objective === null) return null;
