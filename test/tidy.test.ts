@@ -28,7 +28,7 @@ const BESIDE_ROOMS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** So many lines of code, without comments, can run when a checkout asks: in `checkout`, both stores and what they import. */
-const CHECKOUT_LINES_MAX = 18_900;
+const CHECKOUT_LINES_MAX = 19_200;
 
 /** These decide and reckon the same from the same inputs, without clock, chance or I/O. */
 const PURE = /^src\/(decision|history\/statistics)\//;
@@ -110,7 +110,6 @@ const NOUNS_ALLOWED: Readonly<Record<string, { readonly names: string; readonly 
     names: 'allOf anyOf not implies iff',
     why: 'words of logic',
   },
-  'src/decision/rules/rule-set.ts': { names: 'verdictWord', why: 'a word of schemas' },
   'src/state/keys.ts': {
     names: 'attributeValueId deviceMember deviceMembers orderBucket',
     why: 'parts of keys',

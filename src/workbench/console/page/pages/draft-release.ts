@@ -3,10 +3,10 @@ import { h, html, useState } from '#workbench/console/page/html.ts';
 import { renderReasonField, useConfirmedChange } from '#workbench/console/page/parts/confirm.ts';
 import { goTo, renderField } from '#workbench/console/page/parts/form.ts';
 import {
-  counted,
   createTakenNameError,
+  formatCount,
   formatDateTime,
-  formatNumberInGroups,
+  groupDigits,
   isReleaseName,
   RELEASE_NAME_PATTERN,
   suggestNextVersion,
@@ -167,7 +167,8 @@ export function ReleaseStep({
       <a href=${tried}>what it would have decided</a>.
       ${
         revision !== null &&
-        html` You can also <a href=${toConsolePath('rules', { from: version })}>begin another draft with it</a>.`
+        html` You can also
+          <a href=${toConsolePath('rules', { from: version })}>begin another draft with it</a>.`
       }
     </p>
     ${checked?.lostCases && renderLostCases(checked.lostCases)}
@@ -261,7 +262,7 @@ function renderBreaches(checked: CheckedDraft | null) {
 function renderLostCases({ before, of, names }: NonNullable<CheckedDraft['lostCases']>) {
   return html`<details class="notice">
     <summary>
-      ${formatNumberInGroups(names.length)} of the ${counted(of, 'case', 'cases')} of ${before} are missing here
+      ${groupDigits(names.length)} of the ${formatCount(of, 'case', 'cases')} of ${before} are missing here
     </summary>
     <ul>
       ${names.map((name) => html`<li>${name}</li>`)}

@@ -4,7 +4,7 @@ import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { type PlannedChange, useConfirmedChange } from '#workbench/console/page/parts/confirm.ts';
 import { type InputEvent, onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
 import {
-  counted,
+  formatCount,
   formatDateTime,
   shortenDigest,
   suggestNextVersion,
@@ -102,7 +102,7 @@ function describeFollowing({ following, lagging }: Following) {
   const all = following.length + lagging.length;
   return lagging.length === 0
     ? `Done: ${all} of ${all} nodes follow.`
-    : `Stored, but ${lagging.length} of ${counted(all, 'node')} do not follow it yet. Today shows which.`;
+    : `Stored, but ${lagging.length} of ${formatCount(all, 'node')} do not follow it yet. Today shows which.`;
 }
 
 function renderHead(
@@ -248,12 +248,15 @@ function PlanForm({
         ${
           beside.length > 0 &&
           html`<label class="row">
-            <input type="checkbox" checked=${keepsOtherCanaries} onChange=${() => setPlan({ ...plan, keepsOtherCanaries: !keepsOtherCanaries })} />
+            <input type="checkbox" checked=${keepsOtherCanaries}
+              onChange=${() => setPlan({ ...plan, keepsOtherCanaries: !keepsOtherCanaries })} />
             Keep ${formatShares(beside)} on trial
           </label>`
         }`
     }
-    <div class="buttons"><button type="submit" class="button-accent">${PLAN_ACTION_LABELS[mode]} …</button></div>
+    <div class="buttons">
+        <button type="submit" class="button-accent">${PLAN_ACTION_LABELS[mode]} …</button>
+      </div>
   </form>`;
 }
 

@@ -10,7 +10,7 @@ import {
   renderOrdersBar,
   renderStatusLegend,
 } from '#workbench/console/page/parts/evidence.ts';
-import { formatNumberInGroups, formatPercent } from '#workbench/console/page/parts/format.ts';
+import { formatPercent, groupDigits } from '#workbench/console/page/parts/format.ts';
 import { toDecisionsPath, toVersionPath } from '#workbench/console/page/parts/links.ts';
 import { renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { declareNumberColumns, renderTable, sortRows, useSort } from '#workbench/console/page/parts/table.ts';
@@ -35,8 +35,8 @@ export function renderRulesOnOutcomes(
   const ofAll = tables.filter(({ name }) => OF_MONEY.includes(name));
   const ofFlags = tables.filter(({ name }) => name === 'flags');
   const figures = [
-    ['orders', formatNumberInGroups(countAllOrders(orders))],
-    ...ORDER_STATUSES.map(({ name, words: status }) => [status, formatNumberInGroups(orders[name])] as const),
+    ['orders', groupDigits(countAllOrders(orders))],
+    ...ORDER_STATUSES.map(({ name, words: status }) => [status, groupDigits(orders[name])] as const),
     [
       'unpaid share',
       unpaidShare === null ? '–' : formatPercent(100 * unpaidShare.value),
@@ -145,10 +145,10 @@ function renderRow(rule: RuleReport, report: RulesReport, most: number, isOpen: 
       <button type="button" class="opener" ...${expanded} onClick=${toggle}>${name}</button>
     </th>
     <td class="line">${renderOrdersBar(orders, most)}</td>
-    <td class="num" data-of="orders">${formatNumberInGroups(countAllOrders(orders))}</td>
-    <td class="num roomy">${formatNumberInGroups(matched)}</td>
-    <td class="num roomy">${formatNumberInGroups(decided)}</td>
-    <td class="num roomy">${decisive === null ? '–' : formatNumberInGroups(decisive)}</td>
+    <td class="num" data-of="orders">${groupDigits(countAllOrders(orders))}</td>
+    <td class="num roomy">${groupDigits(matched)}</td>
+    <td class="num roomy">${groupDigits(decided)}</td>
+    <td class="num roomy">${decisive === null ? '–' : groupDigits(decisive)}</td>
     <td class="share line">${renderIntervalBar(unpaidShare, report.unpaidShare)}</td>
     <td class="num roomy">${lift === null ? '–' : lift.toFixed(2)}</td>
     <td class="num" data-of="net value">${formatNetValue(rule)}</td>

@@ -8,7 +8,7 @@ import {
   createTakenNameError,
   formatDateTime,
   formatDuration,
-  formatNumberInGroups,
+  groupDigits,
   shortenDigest,
   suggestNextVersion,
   VERSION_FORM,
@@ -323,9 +323,7 @@ function formatMatchesByLine(path: string, rules: OpenedRuleFolder['rules'], rep
     rules.flatMap(({ name, at }) => {
       const orders = figures.get(name);
       if (at.file !== path || orders === undefined) return [];
-      return [
-        [at.line, `${formatNumberInGroups(countAllOrders(orders))} (${formatNumberInGroups(orders.unpaid)})`],
-      ];
+      return [[at.line, `${groupDigits(countAllOrders(orders))} (${groupDigits(orders.unpaid)})`]];
     }),
   );
 }
@@ -334,7 +332,7 @@ function renderReportNote(version: string, report: FinishedJob<RulesReport> | nu
   const results = html`<a href=${toVersionPath(version, 'results')}>Results</a>`;
   if (report === null || report.result === null) return html`${results} show what each rule matched.`;
   const { job, result } = report;
-  const orders = formatNumberInGroups(countAllOrders(result.orders));
+  const orders = groupDigits(countAllOrders(result.orders));
   return html`Before each rule: the orders that it matched, with the unpaid ones in brackets, of
     ${` ${orders}`} orders up to ${formatDateTime(job.askedAt)}. ${results} say more.`;
 }

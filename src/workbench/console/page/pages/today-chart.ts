@@ -8,11 +8,11 @@ import {
 } from '#workbench/console/page/parts/filter-field.ts';
 import { goTo, onSubmit, renderChoice } from '#workbench/console/page/parts/form.ts';
 import {
-  counted,
+  formatCount,
   formatDateTime,
-  formatNumberInGroups,
   formatPercent,
   formatShare,
+  groupDigits,
   parseMoment,
 } from '#workbench/console/page/parts/format.ts';
 import { listTimeMarks } from '#workbench/console/page/parts/marks.ts';
@@ -77,7 +77,7 @@ export function SplitDecisions({
       <h2 class="only-read">What was decided</h2>
       ${h(Controls, { view, attributes, session })}
       <div class="split">
-        ${h(Chart, { ...chart, format: measure === 'share' ? formatPercent : formatNumberInGroups })}
+        ${h(Chart, { ...chart, format: measure === 'share' ? formatPercent : groupDigits })}
         <div class="beside">${h(ExploredValues, { found, view })}</div>
       </div>
       ${found.asOf && h(AsKnown, found.asOf)}
@@ -133,7 +133,8 @@ function Filters({ query, session }: { query: URLSearchParams; session: Session 
 
 function AsKnown({ at, erasedPayers }: NonNullable<Exploration['asOf']>) {
   const erased =
-    erasedPayers > 0 && ` ${counted(erasedPayers, 'payer')} erased since were counted then and are no more.`;
+    erasedPayers > 0 &&
+    ` ${formatCount(erasedPayers, 'payer')} erased since were counted then and are no more.`;
   return html`<p class="faint">As known at ${formatDateTime(at)}.${erased}</p>`;
 }
 
@@ -151,8 +152,8 @@ function toSeries({ values, all }: Exploration, measure: string) {
       }[measure] ?? decisions,
     total:
       measure === 'money'
-        ? `${formatNumberInGroups(Math.round(sumUp(money[currency] ?? [])))} ${currency}`
-        : formatNumberInGroups(sumUp(decisions)),
+        ? `${groupDigits(Math.round(sumUp(money[currency] ?? [])))} ${currency}`
+        : groupDigits(sumUp(decisions)),
   }));
 }
 
@@ -182,7 +183,7 @@ function ExploredValues({ found, view }: { found: Exploration; view: TodayView }
     found.values,
     ({ value, decisions, money: amounts, orders }) => {
       const own = value !== null && parameter !== null ? { [parameter]: value } : null;
-      const number = formatNumberInGroups(sumUp(decisions));
+      const number = groupDigits(sumUp(decisions));
       const deeper = by === 'rule' ? {} : { by: 'rule' };
       return [
         own === null
@@ -193,7 +194,7 @@ function ExploredValues({ found, view }: { found: Exploration; view: TodayView }
         ...(money
           ? [
               Object.entries(amounts).map(
-                ([name, asked]) => `${formatNumberInGroups(Math.round(sumUp(asked)))} ${name} `,
+                ([name, asked]) => `${groupDigits(Math.round(sumUp(asked)))} ${name} `,
               ),
               orders === null ? '–' : formatShare(sumUp(orders.paid), sumUp(orders.granted)),
             ]

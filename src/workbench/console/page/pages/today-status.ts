@@ -1,11 +1,11 @@
 import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, html, useMemo } from '#workbench/console/page/html.ts';
 import {
-  counted,
+  formatCount,
   formatDateTime,
   formatDuration,
-  formatNumberInGroups,
   formatPercent,
+  groupDigits,
 } from '#workbench/console/page/parts/format.ts';
 import { replaceQueryParameters } from '#workbench/console/page/parts/time-span.ts';
 import {
@@ -114,7 +114,7 @@ function renderUnusualShare(
 
 function renderProposalsNote(proposals: number): Html {
   return html`<p>
-    <a href="#/settings/audit">${counted(proposals, 'proposal')}</a> for you to decide.
+    <a href="#/settings/audit">${formatCount(proposals, 'proposal')}</a> for you to decide.
   </p>`;
 }
 
@@ -134,12 +134,12 @@ function listCountFaults(found: Exploration | null): readonly Html[] {
   return [
     ...found.gaps.map(
       ({ from, to, entries }) => html`<p>
-        About ${formatNumberInGroups(entries)} entries between ${formatDateTime(from)} and ${formatDateTime(to)} are lost.
+        About ${groupDigits(entries)} entries between ${formatDateTime(from)} and ${formatDateTime(to)} are lost.
       </p>`,
     ),
     ...found.unreadable.map(
       ({ from, to, decisions }) => html`<p>
-        ${counted(decisions, 'decision')} between ${formatDateTime(from)} and ${formatDateTime(to)} are not
+        ${formatCount(decisions, 'decision')} between ${formatDateTime(from)} and ${formatDateTime(to)} are not
         counted: their
         file cannot be read now.
       </p>`,
@@ -182,15 +182,15 @@ function renderEmptyHints({ ip, fingerprint, requests, placeholderClients, attri
         sent >= SENT_MIN &&
         2 * absent > sent &&
         html`<p>
-          <b>The ${name} of scores says nothing about payers.</b> In the last 24 hours ${formatNumberInGroups(absent)} of
-          ${` ${formatNumberInGroups(sent)}`} were ${WHY_EMPTY[why]}. Rules about shared
+          <b>The ${name} of scores says nothing about payers.</b> In the last 24 hours ${groupDigits(absent)} of
+          ${` ${groupDigits(sent)}`} were ${WHY_EMPTY[why]}. Rules about shared
           ${name === 'ip' ? ' addresses' : ' devices'} do not see these payers: send the payer's own.
         </p>`,
     ),
     placeholderClients > 0 &&
       html`<p>
         <b>Payers without an account are one payer to the rules.</b> In the last 24 hours
-        ${` ${formatNumberInGroups(placeholderClients)}`} of ${formatNumberInGroups(requests)} requests had a clientIdKey like guest or
+        ${` ${groupDigits(placeholderClients)}`} of ${groupDigits(requests)} requests had a clientIdKey like guest or
         undefined. Send one of its own for each payer.
       </p>`,
     ...attributes.map(
@@ -198,7 +198,7 @@ function renderEmptyHints({ ip, fingerprint, requests, placeholderClients, attri
         why !== null &&
         html`<p>
           <b>Values of the attribute ${name} are not known to the rules.</b> In the last 24 hours
-          ${` ${formatNumberInGroups(unknown)}`} of ${formatNumberInGroups(sent)} were ${WHY_UNKNOWN[why]}. Rules that ask for it do not see
+          ${` ${groupDigits(unknown)}`} of ${groupDigits(sent)} were ${WHY_UNKNOWN[why]}. Rules that ask for it do not see
           these payers: send what ruleset.yaml declares.
         </p>`,
     ),
@@ -209,7 +209,7 @@ function renderStoppedReports({ newestAt, awaited, awaitedSince, usualMs }: Repo
   return html`<p>
     <b>Outcomes of orders are not reported any more.</b> The newest report came at
     ${` ${formatDateTime(newestAt ?? 0)}`}. Nothing is known
-    of the ${formatNumberInGroups(awaited)} orders that were granted since
+    of the ${groupDigits(awaited)} orders that were granted since
     ${` ${formatDateTime(awaitedSince ?? 0)}`}, and 95 % of the reports usually come within
     ${` ${formatDuration(usualMs ?? 0)}`}. Customers who paid will be told to wait. Look at what sends reports
     to POST /v1/platform/outcomes.

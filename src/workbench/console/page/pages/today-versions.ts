@@ -2,9 +2,9 @@ import { isAllowed } from '#workbench/console/page/api.ts';
 import { h, html } from '#workbench/console/page/html.ts';
 import type { PlannedChange } from '#workbench/console/page/parts/confirm.ts';
 import {
-  counted,
+  formatCount,
   formatDateTime,
-  formatNumberInGroups,
+  groupDigits,
   shortenDigest,
 } from '#workbench/console/page/parts/format.ts';
 import { toVersionPath } from '#workbench/console/page/parts/links.ts';
@@ -64,10 +64,10 @@ function renderCandidate(candidate: Candidate, trial: TrialCounts | undefined) {
 }
 
 function describeTrial({ mode }: Candidate, { shadow, arms, candidateErrors }: TrialCounts) {
-  const errors = candidateErrors === 0 ? '' : `, threw ${formatNumberInGroups(candidateErrors)} times`;
+  const errors = candidateErrors === 0 ? '' : `, threw ${groupDigits(candidateErrors)} times`;
   return mode === 'shadow'
-    ? `${formatNumberInGroups(shadow.different)} of ${counted(shadow.compared, 'verdict')} differ${errors}`
-    : `${counted(arms.candidate.verdicts, 'verdict')}${errors}`;
+    ? `${groupDigits(shadow.different)} of ${formatCount(shadow.compared, 'verdict')} differ${errors}`
+    : `${formatCount(arms.candidate.verdicts, 'verdict')}${errors}`;
 }
 
 /** Renders a paragraph if nodes have trouble. Returns an empty array if they have none. */
@@ -82,7 +82,7 @@ export function renderNodeTrouble({ nodes, rollout }: RolloutStatus) {
   if (ill.length === 0) return [];
   const need = ill.length === 1 ? 'needs' : 'need';
   return [
-    html`<p>${ill.length} of ${counted(nodes.length, 'node')} ${need} help: the table below says why.</p>`,
+    html`<p>${ill.length} of ${formatCount(nodes.length, 'node')} ${need} help: the table below says why.</p>`,
   ];
 }
 

@@ -1,7 +1,7 @@
 import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useMemo } from '#workbench/console/page/html.ts';
 import type { PlannedChange } from '#workbench/console/page/parts/confirm.ts';
-import { formatNumberInGroups, formatPercent } from '#workbench/console/page/parts/format.ts';
+import { formatPercent, groupDigits } from '#workbench/console/page/parts/format.ts';
 import { renderName } from '#workbench/console/page/parts/name.ts';
 import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import { replaceQueryParameters } from '#workbench/console/page/parts/time-span.ts';
@@ -141,11 +141,7 @@ function toContributionRow(
     narrow === null
       ? value
       : html`<a href=${toDecisionsAddress(view, found, narrow)}>${renderName(value)}</a>`,
-    ...[
-      formatNumberInGroups(before.part),
-      formatNumberInGroups(after.part),
-      formatNumberInGroups(Math.round(difference)),
-    ],
+    ...[groupDigits(before.part), groupDigits(after.part), groupDigits(Math.round(difference))],
     formatPercent(100 * share),
   ];
 }

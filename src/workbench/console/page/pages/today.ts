@@ -2,7 +2,7 @@ import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useMemo } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { useConfirmedChange } from '#workbench/console/page/parts/confirm.ts';
-import { formatNumberInGroups, formatPercent } from '#workbench/console/page/parts/format.ts';
+import { formatPercent, groupDigits } from '#workbench/console/page/parts/format.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import type { ShownTime } from '#workbench/console/page/parts/time-span.ts';
 import { renderFigures, VERDICT_SIGNS } from '#workbench/console/page/parts/verdict.ts';
@@ -117,7 +117,7 @@ function renderCounts(
   return renderFigures([
     [
       'verdicts',
-      html`<a href=${toDecisionsAddress(view, found, {})}>${formatNumberInGroups(decisions)}</a>`,
+      html`<a href=${toDecisionsAddress(view, found, {})}>${groupDigits(decisions)}</a>`,
       [renderTimesSince(found, day, 'day'), renderTimesSince(found, week, 'week')],
     ],
     ...items,
@@ -145,5 +145,5 @@ function renderTimesSince(found: Exploration, earlier: Exploration | null, ago: 
   const before = earlier === null ? 0 : sumUp(earlier.all);
   if (before === 0) return null;
   const share = Math.round((100 * (sumUp(found.all) - before)) / before);
-  return renderChange(share, `${formatNumberInGroups(Math.abs(share))} %`, ago);
+  return renderChange(share, `${groupDigits(Math.abs(share))} %`, ago);
 }

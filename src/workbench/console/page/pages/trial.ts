@@ -10,7 +10,7 @@ import {
   useJob,
 } from '#workbench/console/page/parts/evidence.ts';
 import { renderChoice } from '#workbench/console/page/parts/form.ts';
-import { formatDateTime, formatNumberInGroups, parseMoment } from '#workbench/console/page/parts/format.ts';
+import { formatDateTime, groupDigits, parseMoment } from '#workbench/console/page/parts/format.ts';
 import { renderSampleOrders } from '#workbench/console/page/parts/links.ts';
 import { useAction } from '#workbench/console/page/parts/notice.ts';
 import {
@@ -39,7 +39,7 @@ const ORDERS_MAX = 5;
 /** Shows the figures of a candidate beside those of the active version. */
 export function renderTrialCounts({ active }: Rollout, { version, mode }: Candidate, trial: TrialCounts) {
   const { candidateErrors: errors } = trial;
-  const threw = `${version} threw ${formatNumberInGroups(errors)} times; ${active.version} decided instead.`;
+  const threw = `${version} threw ${groupDigits(errors)} times; ${active.version} decided instead.`;
   const shown = mode === 'shadow' ? renderShadowDifferences : renderArmsTable;
   return html`${errors > 0 && html`<p class="bad">${threw}</p>`}
     ${shown(trial, active.version, version)}`;
@@ -56,7 +56,7 @@ function renderShadowDifferences({ shadow }: TrialCounts, active: string, candid
     'sample orders',
   ];
   return html`<p>
-      <b class="num">${formatNumberInGroups(different)}</b> of <b class="num">${formatNumberInGroups(compared)}</b> verdicts differ:
+      <b class="num">${groupDigits(different)}</b> of <b class="num">${groupDigits(compared)}</b> verdicts differ:
       ${' '}${formatInterval(estimateShare(different, compared))}.
     </p>
     ${
@@ -65,7 +65,7 @@ function renderShadowDifferences({ shadow }: TrialCounts, active: string, candid
         { name: 'Differences', columns },
         mergeByGroup(differences),
         ({ change, times, groups, orders }) => [
-          ...[formatNumberInGroups(times), change, groups.join(', '), renderSampleOrders(orders)],
+          ...[groupDigits(times), change, groups.join(', '), renderSampleOrders(orders)],
         ],
       )
     }`;
@@ -82,7 +82,7 @@ function mergeByGroup(differences: readonly Difference[]) {
       change,
       times: parts.reduce((sum, part) => sum + part.count, 0),
       groups: parts.flatMap(({ group, count: times }) =>
-        group === null ? [] : [`${group} ${formatNumberInGroups(times)}`],
+        group === null ? [] : [`${group} ${groupDigits(times)}`],
       ),
       orders: parts.flatMap(({ sampleOrders }) => sampleOrders).slice(0, ORDERS_MAX),
     }))
@@ -147,13 +147,9 @@ function renderArmsTable({ arms, shares, breach, gains }: TrialCounts, active: s
     ),
   ];
   return html`${renderTable({ name: 'Arms', columns, kind: 'arms' }, rows, ([version, arm]) => [
-    ...[
-      html`<b>${version}</b>`,
-      formatNumberInGroups(arms[arm].verdicts),
-      formatNumberInGroups(arms[arm].clients.seen),
-    ],
+    ...[html`<b>${version}</b>`, groupDigits(arms[arm].verdicts), groupDigits(arms[arm].clients.seen)],
     ...shares.map((one) => formatInterval(one[arm])),
-    ...statuses.map((status) => formatNumberInGroups(countClientsBy(status, arms[arm].clients))),
+    ...statuses.map((status) => groupDigits(countClientsBy(status, arms[arm].clients))),
   ])}
     <p class="faint">
       Shares of clients, with 95 % intervals. A client counts once, with all verdicts since this share began.

@@ -1,12 +1,6 @@
 import type UPlot from 'uplot';
 import { html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
-import {
-  formatNumberInGroups as countText,
-  formatClock,
-  formatDateTime,
-  formatDay,
-  formatMinute,
-} from './format.ts';
+import { groupDigits as countText, formatClock, formatDateTime, formatDay, formatMinute } from './format.ts';
 import type { TimeMark } from './marks.ts';
 import { declareNumberColumns, renderTable } from './table.ts';
 import { renderPill } from './verdict.ts';

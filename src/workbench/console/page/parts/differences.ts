@@ -8,7 +8,7 @@ import type {
   Session,
 } from '#workbench/console/page/questions.ts';
 import { DRAFT_DIFF, REWRITE_CASES, ruleDiffQuestion } from '#workbench/console/page/questions.ts';
-import { counted, formatFact } from './format.ts';
+import { formatCount, formatFact } from './format.ts';
 import { toVersionPath } from './links.ts';
 import { Loading, RefusalNotice, renderAnswer, useAction } from './notice.ts';
 import { renderPill, type Tone } from './verdict.ts';
@@ -140,11 +140,11 @@ export function renderCaseResults(
       ${renderCoverage('conditions seen both true and false', conditions)}
     </div>
     ${renderFolded(
-      `${counted(untestedRules.length, 'rule')} without a test`,
+      `${formatCount(untestedRules.length, 'rule')} without a test`,
       untestedRules.map(({ name, at }) => html`<li>${name} <code>${at.file}:${at.line}</code></li>`),
     )}
     ${renderFolded(
-      `${counted(oneSidedConditions.length, 'condition')} tested one way only`,
+      `${formatCount(oneSidedConditions.length, 'condition')} tested one way only`,
       oneSidedConditions.map(
         ({ rule, condition, missing }) => html`<li>${rule}: <code>${condition}</code> never ${missing}</li>`,
       ),
@@ -201,7 +201,7 @@ function NewLengths({ copy, change }: CasesOfDraft) {
         found &&
         found.lines.length > 0 &&
         html`<button type="button" class="button-accent" onClick=${write}>
-          Write ${counted(found.lines.length, 'line')} into the cases
+          Write ${formatCount(found.lines.length, 'line')} into the cases
         </button>`
       }
     </div>
@@ -217,7 +217,7 @@ function renderRewritten({ lines, left }: RewrittenCases) {
 ${lines.map(renderRewrittenLine).join('')}</pre
       >`
     }
-    ${left > 0 && html`<p class="faint">Failing by more than that, and left: ${counted(left, 'case')}.</p>`}`;
+    ${left > 0 && html`<p class="faint">Failing by more than that, and left: ${formatCount(left, 'case')}.</p>`}`;
 }
 
 function renderRewrittenLine({ file, line, before, after }: RewrittenCases['lines'][number]) {

@@ -10,7 +10,7 @@ import {
   type OrderCounts,
   type Presentation,
 } from '#workbench/console/page/questions.ts';
-import { formatDateTime, formatNumberInGroups, formatShare, VERSION_NAME_PATTERN } from './format.ts';
+import { formatDateTime, formatShare, groupDigits, VERSION_NAME_PATTERN } from './format.ts';
 import { Loading, RefusalNotice, useAction } from './notice.ts';
 import { type ColumnKind, renderTable, sortRows, useSort } from './table.ts';
 
@@ -31,7 +31,7 @@ export function countAllOrders({ paid, unpaid, turnedAway, unknown }: OrderCount
  */
 export function renderOrdersBar(orders: OrderCounts, most: number) {
   const words = ORDER_STATUSES.map(
-    ({ name, words: status }) => `${formatNumberInGroups(orders[name])} ${status}`,
+    ({ name, words: status }) => `${groupDigits(orders[name])} ${status}`,
   ).join(', ');
   return html`<div class="orders" role="img" aria-label=${words} title=${words}>
     ${ORDER_STATUSES.map(({ name, color }) => {
@@ -155,7 +155,7 @@ function formatNumber(value: number, kind: Column['kind']) {
     case 'text':
       return String(value);
     case 'count':
-      return formatNumberInGroups(value);
+      return groupDigits(value);
     case 'share':
       return (100 * value).toFixed(1);
     case 'figure':
@@ -243,5 +243,5 @@ function UnderWay({ job }: { job: EvidenceJob }) {
 function formatProgress(state: EvidenceJob['state'], done: number, of: number) {
   if (state === 'waiting') return 'Waiting: a node does one run at a time.';
   if (of === 0) return 'Running: counting the decisions.';
-  return `Running: ${formatNumberInGroups(done)} of ${formatNumberInGroups(of)} decisions, ${formatShare(done, of)}`;
+  return `Running: ${groupDigits(done)} of ${groupDigits(of)} decisions, ${formatShare(done, of)}`;
 }

@@ -1,6 +1,6 @@
 import type { FactReading, FactValue } from '#workbench/console/page/questions.ts';
 
-export { formatCount as counted } from '#base/count-text.ts';
+export { formatCount } from '#base/count-text.ts';
 
 /** Whether all times are shown in UTC, and not in the reader's own time zone. */
 let isUtc = false;
@@ -78,7 +78,7 @@ export function formatDuration(ms: number) {
   return parts.length === 0 ? '0 s' : parts.slice(0, 2).join(' ');
 }
 
-export function formatNumberInGroups(number: number) {
+export function groupDigits(number: number) {
   return number.toLocaleString('en');
 }
 

@@ -1,5 +1,5 @@
 import type { ExplorationAnswer, Rollout, SharedLists } from '#workbench/console/page/questions.ts';
-import { formatDateTime, formatNumberInGroups, parseMoment } from './format.ts';
+import { formatDateTime, groupDigits, parseMoment } from './format.ts';
 
 /** The name of each act of a rollout, used everywhere on the page. */
 export const ROLLOUT_ACT_NAMES: Readonly<Record<Rollout['history'][number]['action'], string>> = {
@@ -75,7 +75,7 @@ function toRolloutMark(entry: Rollout['history'][number]) {
 }
 
 function describeGap({ from, to, entries }: ExplorationAnswer['exploration']['gaps'][number]) {
-  return `about ${formatNumberInGroups(entries)} entries between ${formatDateTime(from)} and ${formatDateTime(to)} are lost`;
+  return `about ${groupDigits(entries)} entries between ${formatDateTime(from)} and ${formatDateTime(to)} are lost`;
 }
 
 /**

@@ -6,7 +6,7 @@ import {
   type Session,
   type VerdictCommand,
 } from '#workbench/console/page/questions.ts';
-import { formatDateTime, formatDay, formatNumberInGroups } from './format.ts';
+import { formatDateTime, formatDay, groupDigits } from './format.ts';
 import {
   toConsolePath,
   toDecisionPath,
@@ -90,7 +90,7 @@ export function useSearch(session: Session, text: string): SearchState {
 function toSearch(session: Session, text: string, found: FoundRecords) {
   const groups = toGroups(session, found).toSorted((a, b) => rankGroup(a, text) - rankGroup(b, text));
   const shown = groups.reduce((sum, { choices }) => sum + choices.length, 0);
-  const hits = shown === 0 ? 'Nothing has this in its name.' : `${formatNumberInGroups(shown)} shown.`;
+  const hits = shown === 0 ? 'Nothing has this in its name.' : `${groupDigits(shown)} shown.`;
   return { groups, words: [hits, describeSearchedRange(found)].join(' '), isRefused: false };
 }
 

@@ -14,7 +14,7 @@ import {
   SEARCH_FIELDS,
 } from '#workbench/console/page/parts/filter-field.ts';
 import { goTo, onSubmit } from '#workbench/console/page/parts/form.ts';
-import { formatDateTime, formatNumberInGroups, toMomentText } from '#workbench/console/page/parts/format.ts';
+import { formatDateTime, groupDigits, toMomentText } from '#workbench/console/page/parts/format.ts';
 import { toDecisionsPath } from '#workbench/console/page/parts/links.ts';
 import { RefusalNotice, renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { saveFile, toCsv } from '#workbench/console/page/parts/save-file.ts';
@@ -151,8 +151,8 @@ function describeNothingFound(found: FoundDecisions) {
   const isPart = upTo !== undefined || unread !== undefined;
   if (isPart && isToTheEnd(found)) return `Nothing${describeUnread(lookedAt)}.`;
   if (decisions === 0) return 'Nothing of this name is kept.';
-  if (isToTheEnd(found)) return `All ${formatNumberInGroups(decisions)} that are kept were looked at.`;
-  const far = `The newest ${formatNumberInGroups(decisions)} were looked at, back to ${formatDateTime(backTo)}`;
+  if (isToTheEnd(found)) return `All ${groupDigits(decisions)} that are kept were looked at.`;
+  const far = `The newest ${groupDigits(decisions)} were looked at, back to ${formatDateTime(backTo)}`;
   return `${far}; older ones were not.`;
 }
 
@@ -161,14 +161,13 @@ function describeFound(found: FoundDecisions, isFiltered: boolean) {
   const { length } = found.decisions;
   const isComplete = isToTheEnd(found);
   const [fitting, back] = [isFiltered ? ' that fit' : '', `back to ${formatDateTime(backTo)}`];
-  if (length >= PAGE_DECISIONS && !isComplete)
-    return `The newest ${formatNumberInGroups(length)}${fitting}, ${back}`;
-  if (isFiltered && isComplete && length === decisions) return `All ${formatNumberInGroups(length)} that fit`;
+  if (length >= PAGE_DECISIONS && !isComplete) return `The newest ${groupDigits(length)}${fitting}, ${back}`;
+  if (isFiltered && isComplete && length === decisions) return `All ${groupDigits(length)} that fit`;
   const of = isComplete
-    ? `all ${formatNumberInGroups(decisions)} that are kept`
-    : `the newest ${formatNumberInGroups(decisions)}, ${back}; older ones were not looked at`;
+    ? `all ${groupDigits(decisions)} that are kept`
+    : `the newest ${groupDigits(decisions)}, ${back}; older ones were not looked at`;
   return isFiltered
-    ? `${formatNumberInGroups(length)} that fit, of ${of}`
+    ? `${groupDigits(length)} that fit, of ${of}`
     : `${of.charAt(0).toUpperCase()}${of.slice(1)}`;
 }
 
@@ -188,7 +187,7 @@ const UNREAD = {
 function describeUnread({ upTo, unread = [] }: FoundDecisions['lookedAt']) {
   const parts = unread.map(({ from, to, decisions, why = 'damaged' }) => {
     const span = `from ${formatDateTime(from)} to ${formatDateTime(to)}`;
-    return `; ${formatNumberInGroups(decisions)} decisions ${span} lie in a file that ${UNREAD[why]}`;
+    return `; ${groupDigits(decisions)} decisions ${span} lie in a file that ${UNREAD[why]}`;
   });
   if (upTo !== undefined)
     parts.unshift(`, up to ${formatDateTime(upTo)}; some of what came since was not read`);

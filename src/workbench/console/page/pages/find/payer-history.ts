@@ -7,8 +7,8 @@ import {
 } from '#workbench/console/page/parts/decision-table.ts';
 import { renderChoice } from '#workbench/console/page/parts/form.ts';
 import {
-  counted,
   formatClockSeconds,
+  formatCount,
   formatDateTime,
   formatDay,
   formatDuration,
@@ -198,11 +198,11 @@ function TimeLine({ entries, mayLook }: { entries: readonly HistoryEntry[]; mayL
 function renderSummary(rows: readonly Row[], entries: readonly HistoryEntry[]) {
   const waits = rows.filter((row) => 'wait' in row && row.wait !== null).length;
   const early = entries.filter((entry) => computeEarlyMs(entry) > 0).length;
-  const all = `${counted(entries.length, 'entry', 'entries')}, newest first`;
+  const all = `${formatCount(entries.length, 'entry', 'entries')}, newest first`;
   if (waits === 0) return `${all}; no wait`;
   const asked =
     early === 0 ? 'no early request' : `asked too early ${early === 1 ? 'once' : `${early} times`}`;
-  return `${all}; ${counted(waits, 'wait')}, ${asked}`;
+  return `${all}; ${formatCount(waits, 'wait')}, ${asked}`;
 }
 
 function renderMoment(row: Row, mayLook: boolean) {

@@ -7,7 +7,7 @@ import {
   renderLastDayField,
   toExpiryOfLastDay,
 } from '#workbench/console/page/parts/form.ts';
-import { counted, formatDay } from '#workbench/console/page/parts/format.ts';
+import { formatCount, formatDay } from '#workbench/console/page/parts/format.ts';
 import { toPayerPath } from '#workbench/console/page/parts/links.ts';
 import { formatName, renderName, renderNames } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
@@ -50,8 +50,8 @@ function Linked({ links, session, propose }: PayerActionProps & { links: ClientL
     setChosen(chosen.includes(one) ? chosen.filter((other) => other !== one) : [...chosen, one]);
   const left = [
     ...(complete ? [] : ['A part of the archive or the journal could not be read.']),
-    ...(cut.clients === 0 ? [] : [`${counted(cut.clients, 'payer')} with weaker ties are not shown.`]),
-    ...(cut.devices === 0 ? [] : [`${counted(cut.devices, 'device')} were not followed.`]),
+    ...(cut.clients === 0 ? [] : [`${formatCount(cut.clients, 'payer')} with weaker ties are not shown.`]),
+    ...(cut.devices === 0 ? [] : [`${formatCount(cut.devices, 'device')} were not followed.`]),
   ];
   const cells = (one: LinkedClient) => renderClientCells(one, chosen.includes(one.clientIdKey), toggle);
   const picked = clients.filter((one) => chosen.includes(one.clientIdKey));
@@ -137,10 +137,10 @@ function renderDeviceCells({
 
 /** Describes the payers whom a block would refuse. */
 function describeRefused({ clients, payers, orders, money }: LinkedDevice['refused'] & {}) {
-  if (payers === 0) return `${counted(clients, 'payer')}, of whom none paid`;
+  if (payers === 0) return `${formatCount(clients, 'payer')}, of whom none paid`;
   const sums = Object.entries(money).map(([currency, sum]) => `${sum} ${currency}`);
-  const paid = `${counted(orders, 'order')}: ${sums.join(', ')}`;
-  return `${counted(clients, 'payer')}, of whom ${payers} paid ${paid}`;
+  const paid = `${formatCount(orders, 'order')}: ${sums.join(', ')}`;
+  return `${formatCount(clients, 'payer')}, of whom ${payers} paid ${paid}`;
 }
 
 /**
@@ -172,7 +172,7 @@ function Block({
   const payers = chosen.filter(({ orders }) => orders.paid > 0);
   const put = () =>
     propose({
-      title: `Put ${counted(chosen.length, 'payer')} on a list?`,
+      title: `Put ${formatCount(chosen.length, 'payer')} on a list?`,
       action: 'Put them on the list',
       tone: 'bad',
       act: async ({ list = '', reason, lastDay }) => {
@@ -196,7 +196,7 @@ function Block({
       lists.length === 0
         ? html`<p>There is no list of payers yet: <a href="#/settings/lists">make one</a>.</p>`
         : html`<button type="button" onClick=${put}>
-            Put ${counted(chosen.length, 'payer')} on a list …
+            Put ${formatCount(chosen.length, 'payer')} on a list …
           </button>`
     }`;
 }

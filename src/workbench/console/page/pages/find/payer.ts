@@ -1,7 +1,7 @@
 import { useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useState } from '#workbench/console/page/html.ts';
 import { useConfirmedChange } from '#workbench/console/page/parts/confirm.ts';
-import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
+import { formatCount, formatDateTime } from '#workbench/console/page/parts/format.ts';
 import { renderName, renderNames } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { renderFactsTable } from '#workbench/console/page/parts/trace.ts';
@@ -78,8 +78,8 @@ function renderErased(clientIdKey: string, view: ClientView | null) {
   if (view === null) return html`Erased: all that ${places} held of ${name}. ${rest}`;
   const { decisionCount, outcomes, binding, override } = view;
   const parts = [
-    counted(decisionCount, 'decision'),
-    counted(outcomes.paidCount + outcomes.unpaidCount, 'outcome'),
+    formatCount(decisionCount, 'decision'),
+    formatCount(outcomes.paidCount + outcomes.unpaidCount, 'outcome'),
     ...(binding === null ? [] : ['the binding']),
     ...(override === null ? [] : [`the override ${override.group}`]),
   ];

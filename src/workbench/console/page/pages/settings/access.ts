@@ -3,7 +3,7 @@ import { h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { type PlannedChange, useConfirmedChange } from '#workbench/console/page/parts/confirm.ts';
 import { CopyButton, onSubmit, renderChoice } from '#workbench/console/page/parts/form.ts';
-import { counted, formatDateTime, formatPlatform } from '#workbench/console/page/parts/format.ts';
+import { formatCount, formatDateTime, formatPlatform } from '#workbench/console/page/parts/format.ts';
 import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
 import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import { renderPill } from '#workbench/console/page/parts/verdict.ts';
@@ -34,7 +34,7 @@ export function AccessPage({ session: { platform } }: PageProps) {
     ${renderAnswer(
       keys,
       (found) => html`<section class="card">
-          <h2>${counted(found.keys.length, 'key')}</h2>
+          <h2>${formatCount(found.keys.length, 'key')}</h2>
           ${renderTable(KEYS_HEAD, found.keys, (one) => renderKeyCells(one, propose))}
         </section>
         <details class="card">
@@ -45,7 +45,7 @@ export function AccessPage({ session: { platform } }: PageProps) {
     ${renderAnswer(
       people,
       (found) => html`<section class="card">
-          <h2>${counted(found.people.length, 'person', 'people')} signed in</h2>
+          <h2>${formatCount(found.people.length, 'person', 'people')} signed in</h2>
           ${renderTable(PEOPLE_HEAD, found.people, (one) => renderPersonCells(one, platform, propose))}
           ${
             platform !== '*' &&
@@ -139,7 +139,7 @@ function renderPersonCells(
       tone: 'bad',
       act: () => askService('POST', SIGN_PERSON_OUT, { id }),
       children: html`<p>
-        ${counted(sessions.length, 'session')} end at once. Who still has a role or a key can sign in again.
+        ${formatCount(sessions.length, 'session')} end at once. Who still has a role or a key can sign in again.
       </p>`,
     });
   const ways = access.map((one) => `${one.role ?? 'key'} at ${formatPlatform(one.platform)}`);

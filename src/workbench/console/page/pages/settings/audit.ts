@@ -3,7 +3,7 @@ import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { goTo, onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
-import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
+import { formatCount, formatDateTime } from '#workbench/console/page/parts/format.ts';
 import { formatName, renderName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty, useAction } from '#workbench/console/page/parts/notice.ts';
 import { SaveButtons, toCsv, toJsonLines } from '#workbench/console/page/parts/save-file.ts';
@@ -35,7 +35,8 @@ export const PROPOSER_OPERATIONS = ['approve', 'operate', 'clients', 'keys'] as 
 
 /** The changes that wait for another person, and the entries of the audit. */
 export function AuditPage({ place: { query }, session }: PageProps) {
-  return html`${PROPOSER_OPERATIONS.some((one) => isAllowed(session, one)) && h(ProposalsSection, { session })}
+  return html`
+    ${PROPOSER_OPERATIONS.some((one) => isAllowed(session, one)) && h(ProposalsSection, { session })}
     ${isAllowed(session, 'audit') && html`${renderFilter(query)}${h(Entries, { query })}${h(Chain, {})}`}`;
 }
 
@@ -51,7 +52,7 @@ function Entries({ query }: { query: URLSearchParams }) {
   return renderAnswer(
     useAnswer(auditEntriesQuestion(toAuditQuery(query))),
     ({ entries, unreadable, next }) => html`<section class="card">
-      <h2>${counted(entries.length, 'entry', 'entries')}</h2>
+      <h2>${formatCount(entries.length, 'entry', 'entries')}</h2>
       ${renderFaults(unreadable)}
       ${
         entries.length === 0
@@ -102,7 +103,7 @@ function renderCheck({ checkedAt, entries, forgotten, faults }: AuditCheck) {
   if (faults.length > 0) return renderFaults(faults);
   const erased = forgotten === 0 ? '' : `; ${forgotten} of them were about payers who are erased`;
   return html`<p>
-    All entries were in order at ${formatDateTime(checkedAt)}: ${counted(
+    All entries were in order at ${formatDateTime(checkedAt)}: ${formatCount(
       entries,
       'entry',
       'entries',

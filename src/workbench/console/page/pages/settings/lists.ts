@@ -11,7 +11,7 @@ import {
   renderLastDayField,
   toExpiryOfLastDay,
 } from '#workbench/console/page/parts/form.ts';
-import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
+import { formatCount, formatDateTime } from '#workbench/console/page/parts/format.ts';
 import { renderName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty, useAction } from '#workbench/console/page/parts/notice.ts';
 import { SaveButtons, toJsonLines } from '#workbench/console/page/parts/save-file.ts';
@@ -115,7 +115,7 @@ function renderLists(lists: readonly SharedList[], chosen: string) {
   if (lists.length === 0)
     return renderEmpty('No shared list yet', 'Create the first one below. Rules ask for it with “listed”.');
   return html`<section class="card">
-    <h2>${counted(lists.length, 'list')}</h2>
+    <h2>${formatCount(lists.length, 'list')}</h2>
     ${renderTable(
       { name: 'Lists', columns: LIST_COLUMNS },
       lists,
@@ -164,7 +164,7 @@ function Entries({ name, after, found, value, find, propose }: EntriesProps) {
   const cells = (one: ListEntry) => renderCells(name, one, propose);
   const search = onSubmit(({ sought = '' }) => find(sought.trim()));
   return html`<section class="card">
-    <h2>${name}: ${counted(total, 'entry', 'entries')}</h2>
+    <h2>${name}: ${formatCount(total, 'entry', 'entries')}</h2>
     <form class="filters" onSubmit=${search} onReset=${() => find('')}>
       ${renderField('Find a value', { name: 'sought', defaultValue: value, maxlength: 256 })}
       <div class="buttons"><button type="submit">Find</button><button type="reset">Clear</button></div>
@@ -339,7 +339,7 @@ function summarizeResults(
   const counts = Map.groupBy(results, ({ result }) => result ?? 'refused');
   const refused = (counts.get('refused') ?? []).slice(0, 5);
   return [
-    ...[...counts].map(([what, lines]) => `${counted(lines.length, 'line')} ${what}`),
+    ...[...counts].map(([what, lines]) => `${formatCount(lines.length, 'line')} ${what}`),
     ...refused.map(({ line, detail }) => `line ${findPastedLine(line)}: ${detail}`),
   ];
 }

@@ -1,11 +1,7 @@
 import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, html } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
-import {
-  formatDuration,
-  formatNumberInGroups,
-  formatPlatform,
-} from '#workbench/console/page/parts/format.ts';
+import { formatDuration, formatPlatform, groupDigits } from '#workbench/console/page/parts/format.ts';
 import { toVersionPath } from '#workbench/console/page/parts/links.ts';
 import { describeActivation } from '#workbench/console/page/parts/marks.ts';
 import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
@@ -57,7 +53,7 @@ function toRows(settings: Settings): readonly Row[] {
   const rate =
     perSecond === 0
       ? 'any number'
-      : `${formatNumberInGroups(perSecond)} a second, and ${formatNumberInGroups(burst)} at once after a pause`;
+      : `${groupDigits(perSecond)} a second, and ${groupDigits(burst)} at once after a pause`;
   const { clients, decisions, archive, audit } = keptMs;
   const kept = archive === null ? 'no archive is set up' : formatDuration(archive);
   const port = callers.port === 0 ? '' : `:${callers.port}`;

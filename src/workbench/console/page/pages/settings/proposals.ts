@@ -5,7 +5,7 @@ import {
   renderReasonField,
   useConfirmedChange,
 } from '#workbench/console/page/parts/confirm.ts';
-import { counted, formatDateTime } from '#workbench/console/page/parts/format.ts';
+import { formatCount, formatDateTime } from '#workbench/console/page/parts/format.ts';
 import { formatName, renderName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
 import { renderPill, type Tone } from '#workbench/console/page/parts/verdict.ts';
@@ -33,7 +33,7 @@ export function ProposalsSection({ session }: { session: Session }) {
       ${
         decided.length > 0 &&
         html`<details>
-          <summary>${counted(decided.length, 'proposal')} decided</summary>
+          <summary>${formatCount(decided.length, 'proposal')} decided</summary>
           <article>${decided.map(card)}</article>
         </details>`
       }`;

@@ -3,7 +3,7 @@ import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts
 import { type Html, h, html, useEffect, useState } from '#workbench/console/page/html.ts';
 import { ChangedSince, ComparedDraft } from '#workbench/console/page/parts/differences.ts';
 import { formatInterval, renderNotes, useJob } from '#workbench/console/page/parts/evidence.ts';
-import { counted, formatDateTime, formatNumberInGroups } from '#workbench/console/page/parts/format.ts';
+import { formatCount, formatDateTime, groupDigits } from '#workbench/console/page/parts/format.ts';
 import { toConsolePath, toVersionPath } from '#workbench/console/page/parts/links.ts';
 import { RefusalNotice, renderAnswer } from '#workbench/console/page/parts/notice.ts';
 import { renderPill } from '#workbench/console/page/parts/verdict.ts';
@@ -113,7 +113,7 @@ function CheckedAsReleased({ draft, before }: { readonly draft: Draft; readonly 
 function renderFiles(files: Draft['files']) {
   const paths = Object.keys(files);
   return html`<details>
-    <summary>${counted(paths.length, 'file')} as they would be released</summary>
+    <summary>${formatCount(paths.length, 'file')} as they would be released</summary>
     ${Object.entries(files).map(
       ([path, text]) => html`<details>
         <summary><code>${path}</code></summary>
@@ -148,7 +148,8 @@ function TrialInShort({ version }: { readonly version: string }) {
     const { compared = 0, different = 0 } = shadow ?? {};
     if (compared === 0) return html`It is a shadow ${since}; nothing was compared yet. ${link}`;
     const share = formatInterval(estimateShare(different, compared));
-    return html`${formatNumberInGroups(different)} of ${formatNumberInGroups(compared)} verdicts differ ${since}: ${share}. ${link}`;
+    return html`
+      ${groupDigits(different)} of ${groupDigits(compared)} verdicts differ ${since}: ${share}. ${link}`;
   });
 }
 
