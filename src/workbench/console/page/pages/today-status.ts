@@ -134,14 +134,15 @@ function listCountFaults(found: Exploration | null): readonly Html[] {
   return [
     ...found.gaps.map(
       ({ from, to, entries }) => html`<p>
-        About ${groupDigits(entries)} entries between ${formatDateTime(from)} and ${formatDateTime(to)} are lost.
+        About ${groupDigits(entries)} entries between
+        ${` ${formatDateTime(from)}`} and ${formatDateTime(to)} are lost.
       </p>`,
     ),
     ...found.unreadable.map(
       ({ from, to, decisions }) => html`<p>
-        ${formatCount(decisions, 'decision')} between ${formatDateTime(from)} and ${formatDateTime(to)} are not
-        counted: their
-        file cannot be read now.
+        ${formatCount(decisions, 'decision')} between
+        ${` ${formatDateTime(from)}`} and ${formatDateTime(to)} are not
+        counted: their file cannot be read now.
       </p>`,
     ),
     found.upTo && html`<p>Decisions since ${formatDateTime(found.upTo)} are not counted yet.</p>`,
@@ -182,24 +183,24 @@ function renderEmptyHints({ ip, fingerprint, requests, placeholderClients, attri
         sent >= SENT_MIN &&
         2 * absent > sent &&
         html`<p>
-          <b>The ${name} of scores says nothing about payers.</b> In the last 24 hours ${groupDigits(absent)} of
-          ${` ${groupDigits(sent)}`} were ${WHY_EMPTY[why]}. Rules about shared
+          <b>The ${name} of scores says nothing about payers.</b> In the last 24 hours
+          ${` ${groupDigits(absent)}`} of ${groupDigits(sent)} were ${WHY_EMPTY[why]}. Rules about shared
           ${name === 'ip' ? ' addresses' : ' devices'} do not see these payers: send the payer's own.
         </p>`,
     ),
     placeholderClients > 0 &&
       html`<p>
         <b>Payers without an account are one payer to the rules.</b> In the last 24 hours
-        ${` ${groupDigits(placeholderClients)}`} of ${groupDigits(requests)} requests had a clientIdKey like guest or
-        undefined. Send one of its own for each payer.
+        ${` ${groupDigits(placeholderClients)}`} of ${groupDigits(requests)} requests had a clientIdKey
+        like guest or undefined. Send one of its own for each payer.
       </p>`,
     ...attributes.map(
       ({ name, sent, unknown, why }) =>
         why !== null &&
         html`<p>
           <b>Values of the attribute ${name} are not known to the rules.</b> In the last 24 hours
-          ${` ${groupDigits(unknown)}`} of ${groupDigits(sent)} were ${WHY_UNKNOWN[why]}. Rules that ask for it do not see
-          these payers: send what ruleset.yaml declares.
+          ${` ${groupDigits(unknown)}`} of ${groupDigits(sent)} were ${WHY_UNKNOWN[why]}. Rules that ask for
+          it do not see these payers: send what ruleset.yaml declares.
         </p>`,
     ),
   ];

@@ -82,7 +82,9 @@ export function renderNodeTrouble({ nodes, rollout }: RolloutStatus) {
   if (ill.length === 0) return [];
   const need = ill.length === 1 ? 'needs' : 'need';
   return [
-    html`<p>${ill.length} of ${formatCount(nodes.length, 'node')} ${need} help: the table below says why.</p>`,
+    html`<p>
+      ${ill.length} of ${formatCount(nodes.length, 'node')} ${need} help: the table below says why.
+    </p>`,
   ];
 }
 

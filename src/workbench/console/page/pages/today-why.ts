@@ -72,8 +72,10 @@ export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
     </section>`;
   if (before === null || moved === null || change === null) return null;
   const { rose, fell } = moved;
-  const words = (verdict: string) =>
-    `${verdict} ${[before, found].map((one) => formatPercent(computePercentOfAll(one, verdict))).join(' → ')}`;
+  const words = (verdict: string) => {
+    const percents = [before, found].map((one) => formatPercent(computePercentOfAll(one, verdict)));
+    return `${verdict} ${percents.join(' → ')}`;
+  };
   const row = (one: Contribution) => toContributionRow(one, { view, found, rose });
   return html`<section class="card">
     <h2>${describeChange(fell, rose, change.contributions.length > 0)}</h2>

@@ -217,7 +217,10 @@ function renderRewritten({ lines, left }: RewrittenCases) {
 ${lines.map(renderRewrittenLine).join('')}</pre
       >`
     }
-    ${left > 0 && html`<p class="faint">Failing by more than that, and left: ${formatCount(left, 'case')}.</p>`}`;
+    ${
+      left > 0 &&
+      html`<p class="faint">Failing by more than that, and left: ${formatCount(left, 'case')}.</p>`
+    }`;
 }
 
 function renderRewrittenLine({ file, line, before, after }: RewrittenCases['lines'][number]) {

@@ -75,7 +75,8 @@ function toRolloutMark(entry: Rollout['history'][number]) {
 }
 
 function describeGap({ from, to, entries }: ExplorationAnswer['exploration']['gaps'][number]) {
-  return `about ${groupDigits(entries)} entries between ${formatDateTime(from)} and ${formatDateTime(to)} are lost`;
+  const span = `between ${formatDateTime(from)} and ${formatDateTime(to)}`;
+  return `about ${groupDigits(entries)} entries ${span} are lost`;
 }
 
 /**

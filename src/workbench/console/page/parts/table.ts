@@ -62,8 +62,8 @@ function renderHead(column: Column, place: number, sort?: Sort) {
 
 /**
  * How a table is sorted. `column` is the index of the column by which it is sorted, or null if the table has
- * its original sequence. A click on a heading calls `chooseColumn`. The first click puts the largest numbers or
- * the first words first, the second click reverses that, and the third restores the original sequence.
+ * its original sequence. A click on a heading calls `chooseColumn`. The first click puts the largest numbers
+ * or the first words first, the second click reverses that, and the third restores the original sequence.
  */
 interface Sort {
   readonly column: number | null;

@@ -139,7 +139,8 @@ function renderPersonCells(
       tone: 'bad',
       act: () => askService('POST', SIGN_PERSON_OUT, { id }),
       children: html`<p>
-        ${formatCount(sessions.length, 'session')} end at once. Who still has a role or a key can sign in again.
+        ${formatCount(sessions.length, 'session')} end at once.
+        Who still has a role or a key can sign in again.
       </p>`,
     });
   const ways = access.map((one) => `${one.role ?? 'key'} at ${formatPlatform(one.platform)}`);
