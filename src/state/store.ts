@@ -66,7 +66,7 @@ export interface Store {
 
   /**
    * Loads a client's state, and everything on which the coming commit depends. The state of an unknown client is
-   * UNKNOWN_CLIENT.
+   * UNKNOWN_CLIENT_STATE.
    */
   load(client: ClientKey, also?: LoadOptions): Promise<ClientFromStore>;
 

@@ -33,7 +33,7 @@ describe('a fingerprint', () => {
       expect(readDevice({ fingerprint: text })).to.deep.equal({
         fingerprint: null,
         address: null,
-        absent: [{ field: 'fingerprint', why: 'placeholder' }],
+        unusableHints: [{ field: 'fingerprint', why: 'placeholder' }],
       });
     });
 
@@ -51,7 +51,7 @@ describe('a fingerprint', () => {
       expect(readDevice({ fingerprint: text })).to.deep.equal({
         fingerprint: text,
         address: null,
-        absent: [],
+        unusableHints: [],
       });
     });
 });
@@ -68,13 +68,13 @@ describe('an address of a body', () => {
       expect(readDevice({ ip })).to.deep.equal({
         fingerprint: null,
         address: null,
-        absent: [{ field: 'ip', why }],
+        unusableHints: [{ field: 'ip', why }],
       });
     });
 
   it('is the address without its port', () => {
-    const { address, unusableHints: absent } = readDevice({ ip: '203.0.113.62:51000' });
-    expect([address?.toString(), absent]).to.deep.equal(['203.0.113.62', []]);
+    const { address, unusableHints } = readDevice({ ip: '203.0.113.62:51000' });
+    expect([address?.toString(), unusableHints]).to.deep.equal(['203.0.113.62', []]);
   });
 });
 

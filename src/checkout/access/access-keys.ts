@@ -260,7 +260,7 @@ export class AccessKeys {
     return (await this.#documents.get<AccessKey>(COLLECTION, id)) ?? null;
   }
 
-  /** Finds a live key. Returns null for any other text. Throws KeyLost if the store has lost the key. */
+  /** Finds a live key. Returns null for any other text. Throws KeyLostByStore if the store has lost the key. */
   async authenticate(key: string): Promise<AccessKey | null> {
     const id = parseWholeKeyId(key);
     if (id === null) return null;
@@ -269,7 +269,7 @@ export class AccessKeys {
     return this.#findLive(known.record, isLost);
   }
 
-  /** Returns the key if it is live. Returns null if it has ended. Throws KeyLost if the store has lost it. */
+  /** Returns the key if it is live. Returns null if it has ended. Throws KeyLostByStore if the store has lost it. */
   #findLive(record: AccessKey, isLost: boolean): AccessKey | null {
     if (getKeyStatus(record, this.#now()) !== 'live') return null;
     if (!isLost) return record;
@@ -295,7 +295,7 @@ export class AccessKeys {
     return key !== null && isGranted(key, operation);
   }
 
-  /** Finds a live key by its id. Returns null if the key is unknown, revoked or expired. Throws KeyLost. */
+  /** Finds a live key by its id. Returns null if the key is unknown, revoked or expired. Throws KeyLostByStore. */
   async findLive(id: string): Promise<AccessKey | null> {
     const { known, isLost } = this.#findCached(id) ?? (await this.#read(id));
     return known === 'unknown' ? null : this.#findLive(known.record, isLost);

@@ -308,7 +308,7 @@ describeOnStores('an access key that the store has lost', (store) => {
     return keys.authenticate(key).catch(String);
   };
   const refused = (id: string) =>
-    `KeyLost: the access key ${id} of shop was live when it was last read, but the store no longer holds it`;
+    `KeyLostByStore: the access key ${id} of shop was live when it was last read, but the store no longer holds it`;
   beforeEach(() => {
     clock = new MovableClock();
     laterMs = 0;
