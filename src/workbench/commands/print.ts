@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { styleText } from 'node:util';
 import { TEXT_TONES, type TextTone } from '#workbench/authoring/explain/explanation-text.ts';
 
@@ -9,14 +10,23 @@ const STYLES = { pass: 'green', fail: 'red', faint: 'dim', strong: 'bold' } as c
   Parameters<typeof styleText>[0]
 >;
 
+/** Follows each mark. It differs in each process, so that no text from outside can contain a mark. */
+const NONCE = randomBytes(8).toString('hex');
+
 /**
- * Characters that Unicode reserves for use inside a program. They mark the beginning of a text that `print` colours.
+ * The marks at the beginning of a text that `print` colours. They begin with characters that Unicode reserves for use
+ * inside a program.
  */
-const MARKS = { pass: '\uFDD0', fail: '\uFDD1', faint: '\uFDD2', strong: '\uFDD3' } as const satisfies Record<
-  TextTone,
-  string
->;
-const END = '\uFDD4';
+const MARKS: Readonly<Record<TextTone, string>> = {
+  pass: `\uFDD0${NONCE}`,
+  fail: `\uFDD1${NONCE}`,
+  faint: `\uFDD2${NONCE}`,
+  strong: `\uFDD3${NONCE}`,
+};
+const END = `\uFDD4${NONCE}`;
+
+/** The reserved characters in texts from outside. */
+const FOREIGN_MARK = new RegExp(`[\uFDD0-\uFDEF](?!${NONCE})`, 'g');
 
 /** Marks a text, so that `print` colours it on a terminal. */
 export function paintForTerminal(tone: TextTone, text: string): string {
@@ -41,12 +51,14 @@ export function printError(text: string): void {
  * which characters it contains.
  */
 export function escapeControls(text: string): string {
-  return text.replace(UNPRINTABLE, (character) =>
-    Array.from(
-      { length: character.length },
-      (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
-    ).join(''),
-  );
+  return text.replace(UNPRINTABLE, escapeCharacter);
+}
+
+function escapeCharacter(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('');
 }
 
 /** Replaces the same characters as `escapeControls`, and also line breaks, for a text that must stay on one line. */
@@ -55,13 +67,14 @@ export function escapeToLine(text: string): string {
 }
 
 function forTerminal(text: string, stream: NodeJS.WriteStream): string {
+  const escaped = escapeControls(text).replace(FOREIGN_MARK, escapeCharacter);
   return TEXT_TONES.reduce(
     (painted, tone) =>
-      painted.replaceAll(new RegExp(`${MARKS[tone]}([^${END}]*)${END}`, 'g'), (_, marked: string) =>
+      painted.replaceAll(new RegExp(`${MARKS[tone]}(.*?)${END}`, 'gs'), (_, marked: string) =>
         styleText(STYLES[tone], marked, { stream }),
       ),
-    escapeControls(text),
-  ).replace(/[\uFDD0-\uFDD4]/g, '');
+    escaped,
+  );
 }
 
 /** The alignment of a table. Columns that are not named here are aligned at the left. */

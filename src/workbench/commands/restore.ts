@@ -246,6 +246,8 @@ function openArchiveOfBackup(
       { archiveDir: join(copy, 'archive'), archiveS3: parseS3Place(archive) },
       REGISTERS_WITHOUT_STORE,
     );
+  if (archive !== undefined && !existsSync(archive))
+    throw new UsageError(`there is no folder ${archive}; name the folder or the address of the archive`);
   const folder = archive ?? join(check, 'archive');
   return existsSync(folder) ? new Archive(folder) : null;
 }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -6,7 +7,8 @@ import { UsageError } from '#workbench/commands/exit.ts';
 import { parseTime } from '#workbench/commands/options.ts';
 import { escapeControls, escapeToLine, formatTable } from '#workbench/commands/print.ts';
 
-const CLI = join(import.meta.dirname, '..', '..', '..', 'src', 'workbench', 'commands');
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+const CLI = join(ROOT, 'src', 'workbench', 'commands');
 
 describe('the output of commands', () => {
   it('escapes control characters, and leaves words of every language as they are', () => {
@@ -23,6 +25,18 @@ describe('the output of commands', () => {
         expect(JSON.parse(escapeControls(JSON.stringify({ text })))).to.deep.equal({ text });
       }),
     );
+  });
+
+  it('is coloured only where the program says so, also if a text has the marks of colours', () => {
+    const program = `
+      import { paintForTerminal, print } from '#workbench/commands/print.ts';
+      print('payer \\uFDD1red\\uFDD4 ' + paintForTerminal('fail', 'one \\uFDD4 two'));`;
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      env: { ...process.env, FORCE_COLOR: '1', NO_COLOR: undefined },
+    });
+    expect(stdout).to.equal('payer \\ufdd1red\\ufdd4 \u001b[31mone \\ufdd4 two\u001b[39m\n');
   });
 
   it('goes through print alone', () => {

@@ -51,6 +51,19 @@ describe('restore --check of SQLite', () => {
     expect(exitCode).to.equal(0);
   });
 
+  it('does not pass over an archive that is not there', async () => {
+    const place = join(backup, 'archiv');
+    const { exitCode, stdout, stderr } = await scoring(
+      ['restore', '--check', backup, '--archive', place],
+      {},
+    );
+    expect([exitCode, stdout, stderr.trimEnd()]).to.deep.equal([
+      2,
+      '',
+      `error: there is no folder ${place}; name the folder or the address of the archive`,
+    ]);
+  });
+
   it('is dated by what a person did last, when that came after the newest verdict', async () => {
     const store = openSqliteStore(backup);
     const rollout = { at: Date.parse(AS_OF) + 60_000, entry: { action: 'rollout' }, payer: null };

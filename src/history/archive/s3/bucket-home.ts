@@ -128,7 +128,8 @@ export class BucketHome implements ArchiveHome {
     const newest = findNewestCommit(await this.#listLog());
     const id = await this.readId();
     if (newest === null || id === null) throw new NotAdopted(`${this.name} holds no archive`);
-    await this.#registers.compareAndSet(HEAD_REGISTER, register, newest);
+    if (!(await this.#registers.compareAndSet(HEAD_REGISTER, register, newest)))
+      throw new NotAdopted(`${this.name} got another commit at the same moment; run the command again`);
     await this.refresh();
     return id;
   }
