@@ -61,8 +61,8 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     openStoreWithArchivedSalt(config, createConnectionErrorListener(log), (error) => endProcess(error, log)),
   );
   try {
-    // These checks come first, so that a refused start leaves nothing in the store: no first rollout with a version
-    // that never decided, and no node.
+    // These checks come first. Otherwise a refused start would leave a node in the store, and perhaps a first rollout
+    // with a version that never decided.
     await requireFreePort(config.caller, 'PORT');
     await requireFreePort(config.platform, 'PLATFORM_PORT');
     const refusal = explainUnusableRulesDir(config.rulesDir);
@@ -232,7 +232,8 @@ async function greetNewcomer(
 ): Promise<void> {
   if ((await keys.list()).length > 0) return;
   const isShared = !LOOPBACK.test(config.caller.host) && !isLocalStore(config.redisUrl);
-  // If somebody accepted a store that came back empty, this is no first start.
+  // A person may have accepted the store after it lost its data. Then it has no key either, but this is not the first
+  // start.
   const isAccepted = (await registers.read(STORE_ACCEPTED_REGISTER)) !== null;
   if (config.isProduction || isShared || isAccepted) {
     log.warn(

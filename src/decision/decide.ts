@@ -35,7 +35,7 @@ export interface ScoreResult {
   readonly answer: ScoreAnswer;
   /** Names of the bot signals that matched. A new client is not a bot, even if signals matched. */
   readonly signals: readonly string[];
-  /** Group rules and signals with a holdout that matched. */
+  /** The group rules and signals that have a holdout and matched. */
   readonly drawnHoldouts: readonly DrawnHoldout[];
   readonly nextState: ClientState;
 }
@@ -177,8 +177,8 @@ export function decideWithoutRecord(
 }
 
 /**
- * Returns the remembered values of attributes after a verdict. Only attributes whose distinct values the rules count
- * are remembered. Returns no member if the values of these attributes are not known.
+ * Returns the remembered values of attributes after a verdict. An attribute is remembered only if the rules count its
+ * distinct values. Returns no member if the values of these attributes are not known.
  */
 function noteVerdictValues(
   { rememberedAttributes }: RuleSet,
@@ -217,7 +217,7 @@ function drawHoldouts({ client, holdoutDraw }: DecisionInput, at: number): IsHel
 
 type ContextView = Pick<FactContext, 'state' | 'asked' | 'isNew' | 'ladder' | 'hints' | 'sightings' | 'now'>;
 
-/** Returns what facts read of a client when no verdict is requested. */
+/** Returns the part of the fact context that describes the client, for times when no verdict is requested. */
 function viewWithoutRequest(
   state: ClientState,
   settings: PlatformSettings,

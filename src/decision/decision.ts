@@ -152,7 +152,7 @@ export function toVerdictAnswer(decision: Decision): VerdictAnswer {
 /** The score answer of the interface, section 2.2. */
 export const ScoreAnswerSchema = s.named(
   'ScoreAnswer',
-  s.shape('Interface, section 2.2', {
+  s.shape('The answer to a score request (interface, section 2.2)', {
     clientGroup: clientGroupSchema,
     paymentScore: paymentScoreSchema,
     isBot: isBotSchema,

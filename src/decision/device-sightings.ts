@@ -53,7 +53,10 @@ export class DeviceSightings<Client = string> {
   /** The devices of each client, the newest last. */
   readonly #devicesOf = new Map<Client, readonly (readonly [DeviceKind, string])[]>();
 
-  /** Notes a client on its devices. `questions` says whether the verdict is counted on the devices, too. */
+  /**
+   * Notes a client on its devices. If `questions` asks for the verdicts on a kind of device, one verdict is also
+   * counted on each device of this kind.
+   */
   recordDevices(
     client: Client,
     { fingerprints, ips }: ShownDevices,

@@ -135,15 +135,15 @@ export const FILTER_MEMBERS = {
 
 /** The members that need a lookup elsewhere: in the indexes of orders and clients, and in the reports about orders. */
 export const LOOKUP_MEMBERS = {
-  orderRef: { value: 'text', description: 'The order that the caller quotes', label: 'order' },
+  orderRef: { value: 'text', description: 'Only decisions about this order of the caller', label: 'order' },
   clientIdKey: {
     value: 'text',
-    description: 'A client; beside an orderRef only its decisions about that order',
+    description: 'Only decisions about this client; together with orderRef: only those about that order',
     label: 'payer',
   },
   outcome: {
     value: ['PAID', 'UNPAID', 'UNKNOWN'],
-    description: 'Only decisions whose order came to this; beside neither orderRef nor clientIdKey',
+    description: 'Only decisions whose order has this outcome; not allowed together with orderRef or clientIdKey',
     label: 'outcome',
   },
 } as const satisfies Readonly<Record<string, SearchMember>>;

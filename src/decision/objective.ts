@@ -8,26 +8,26 @@ const positiveNumber = (description: string) => Type.Number({ exclusiveMinimum: 
 const costNumber = (description: string) => Type.Number({ minimum: 0, description });
 
 const MEMBERS = {
-  margin: positiveNumber('Of a payment that is not reversed, what remains of each unit of money'),
-  reversalCost: costNumber('Of each payment that is reversed, besides its amount'),
-  requisiteCost: costNumber('Of each requisite that was shown and not paid'),
+  margin: positiveNumber('The margin: the share of its amount that remains of a payment that is not reversed'),
+  reversalCost: costNumber('The cost of each payment that is reversed, in addition to its amount'),
+  requisiteCost: costNumber('The cost of each requisite that was shown and not paid'),
   currency: nullable(
     Type.String({
       pattern: '^[A-Z0-9]{3,4}$',
-      description: 'Of the value and the costs; null: the one of most orders',
+      description: 'The currency of the value and the costs; null: the currency of most orders',
     }),
   ),
   rates: Type.Record(positiveNumber('How much of the currency one unit is worth'), {
     description:
-      'Of other currencies, by their names; what figures of value leave out for want of a rate is said beside them',
+      'The rates of other currencies, by their codes. Figures of value leave out amounts without a rate, and say so',
   }),
   windowDays: Type.Integer({
     minimum: 1,
     maximum: 90,
-    description: 'For so long after its first request what a client does counts',
+    description: 'How many days after its first request the actions of a client count',
   }),
   reversalDays: nullable(
-    count('After these a payment counts as lasting; null: by the ages at which the platform saw reversals'),
+    count('The days after which a payment counts as lasting; null: computed from the ages at which the platform saw reversals'),
   ),
   cap: nullable(
     positiveNumber(

@@ -42,7 +42,7 @@ const attributes = Type.Unsafe<Record<string, AttributeValue>>({
     '^.*$': { type: ['string', 'number', 'boolean'], maxLength: ATTRIBUTE_CHARACTERS_MAX, storable: true },
   },
   description:
-    "The service's own and optional: what else the platform knows of the payer, by name, for rules that ask for it",
+    'Optional, and not part of the common interface: other facts that the platform knows about the payer, by name, for rules that ask for them',
 });
 
 /** The score request of the interface, section 2.1. */

@@ -59,7 +59,7 @@ export function formatListContent({ kind, attribute }: ListContent): string {
 
 export const listedAttributeSchema = Type.String({
   pattern: ATTRIBUTE_NAME_PATTERN,
-  description: 'Only with kind attribute: under which name callers send what the entries are',
+  description: 'With kind attribute: the name of the attribute whose values the list has',
 });
 
 /** The parts of a request that entries of shared lists may name. */
@@ -70,7 +70,10 @@ export interface RequestLookupParts extends Pick<KnownHints, 'fingerprints' | 'i
   readonly sellPointKey: string;
   /** The attributes of this request, or of a score of the last 24 hours. */
   readonly attributes: Attributes;
-  /** The pseudonyms among the attributes, made under the other secret. Missing if the secret is not being changed. */
+  /**
+   * The same attributes while SIGNAL_SECRET is being changed, with pseudonyms made under the other of the two
+   * secrets. Missing if the secret is not being changed.
+   */
   readonly formerAttributes?: Attributes | undefined;
   /** The attributes that the deciding rule set declares. All other attributes are ignored. */
   readonly declaredAttributes: DeclaredAttributes;
@@ -138,9 +141,9 @@ const IPV6_PREFIX_MAX = 64;
 /**
  * Reads the value of an entry and returns its stored form. Texts are trimmed. Fingerprints, single addresses and
  * values of attributes are stored as HMACs alone. Ranges of addresses are stored in clear, because an HMAC cannot
- * tell whether an address lies in a range. A value like `hmac:..` is a platform's name for a device, and
- * `pseudonymOf` gives the HMAC behind it. For an attribute the part after `hmac:` is the HMAC itself, as decisions
- * write it. A value that can never match a request is refused.
+ * tell whether an address lies in a range. For a device, the part after `hmac:` is not the HMAC but the name that the
+ * platform sees, and `pseudonymOf` converts it to the HMAC. For an attribute, the part after `hmac:` is the HMAC
+ * itself, as decisions write it. A value that can never match a request is refused.
  */
 export function readListValue(
   kind: ListKind,
@@ -310,8 +313,9 @@ interface HeldEntries extends ListContent {
 type ListContents = Map<string, HeldEntries>;
 
 /**
- * Entries of shared lists in memory. A search takes a few lookups in hash maps, whatever the number of entries. A
- * range of addresses has a key for each network of the next longer kept prefix, so ranges need no search either.
+ * Entries of shared lists in memory. A search takes a few lookups in hash maps, whatever the number of entries.
+ * Requests keep the networks of their addresses with a few prefix lengths. A range has a key for each of its networks
+ * with one such length, so ranges need no search either.
  */
 export class InMemorySharedLists implements SharedLists {
   readonly #lists = new Map<string, Map<ListOwner, ListContents>>();

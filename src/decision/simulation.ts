@@ -29,11 +29,11 @@ interface SimulatedPayer {
   readonly key: ClientKey;
   state: ClientState;
   /**
-   * Orders that the state no longer remembers, in their stored form by their tokens. The order that the state dropped
+   * The stored text of each order that the state has dropped, by the token of the order. The order that was dropped
    * first comes first.
    */
   readonly orders: Map<string, string>;
-  /** For the newest requested orders, by their tokens: whether a requisite was granted. */
+  /** Whether a requisite was granted for each of the newest requested orders, by the token of the order. */
   readonly granted: Map<string, boolean>;
 }
 

@@ -1,13 +1,13 @@
 // Written by scripts/client-records.ts from the OpenAPI documents; a test holds it equal to them.
 // Times are RFC 3339 in UTC.
 
-/** The payer's segment. NEW: first contact; STICKY: bound to a requisite; PAYING: has paid without a binding; TRUSTED: stable history of payments; BLOCKED: blocked by decision or by a chain of unpaid attempts */
+/** The group of the payer. NEW: first contact; STICKY: bound to a requisite; PAYING: has paid without a binding; TRUSTED: stable history of payments; BLOCKED: blocked by decision or by a chain of unpaid attempts */
 export type ClientGroup = 'NEW' | 'STICKY' | 'PAYING' | 'TRUSTED' | 'BLOCKED';
 
 /** What the caller is to do. GET_NEW: issue a new requisite; GET_SAME_STICKY: show the bound requisite; WAIT: show a timer for waitSeconds, then ask again; BLOCK: do not issue a requisite, show support contact */
 export type VerdictCommand = 'GET_NEW' | 'GET_SAME_STICKY' | 'WAIT' | 'BLOCK';
 
-/** recorded: the first report of the order; superseded: it changed the result; unchanged: it repeats the known result; outweighed: a failure, which does not take a payment back; stale: a newer or stronger report is known; unknownPayer: the payer was erased, and the report changes nothing */
+/** What the report did. recorded: it is the first report of the order; superseded: it replaced the outcome known before; unchanged: it repeats the known outcome; outweighed: it says unpaid, but the order is paid and stays paid; stale: a newer or stronger report is known; unknownPayer: the payer was erased, and the report changes nothing */
 export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'outweighed' | 'stale' | 'unknownPayer';
 
 /** What the entries of the list are */
@@ -27,7 +27,7 @@ export interface PointedDetail {
   readonly detail: string;
 }
 
-/** The result that holds of an order */
+/** The current outcome of an order */
 export interface OrderOutcome {
   readonly outcome: 'PAID' | 'UNPAID';
   readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
@@ -36,13 +36,13 @@ export interface OrderOutcome {
   readonly awaitsPayment?: boolean;
 }
 
-/** The version that decides */
+/** A rule set version, and its digest */
 export interface VersionName {
   readonly version: string;
   readonly digest: string;
 }
 
-/** What one version answered */
+/** Counts of what one version answered */
 export interface TrialArm {
   readonly verdicts: number;
   readonly blocks: number;
@@ -151,7 +151,7 @@ export interface ClientHistory {
   readonly complete: boolean;
 }
 
-/** List who shares devices and addresses with a client */
+/** The clients who share devices or addresses with a client */
 export interface ClientLinks {
   readonly clientIdKey: string;
   readonly from: string;
@@ -218,7 +218,7 @@ export interface Comparison {
   readonly seen: number | boolean | string | null;
 }
 
-/** All or any of several */
+/** A group of conditions of which all must hold, or any one */
 export interface ConditionGroup {
   readonly kind: 'all' | 'any';
   readonly passed: boolean;
@@ -226,7 +226,7 @@ export interface ConditionGroup {
   readonly conditions: readonly ConditionTrace[];
 }
 
-/** A condition as the analyst wrote it, with the values it saw */
+/** A condition as the analyst wrote it, with the values of its facts */
 export type ConditionTrace = ConditionGroup | NegatedCondition | NamedCondition | Comparison;
 
 /** A report about an order */
@@ -346,7 +346,7 @@ export interface FoundDecisions {
     | null;
 }
 
-/** What was found by a part of its name */
+/** The records whose names contain the searched text */
 export interface FoundRecords {
   readonly payers: readonly { readonly clientIdKey: string; readonly lastAt: string }[];
   readonly orders: readonly {
@@ -441,7 +441,7 @@ export type HistoryEntry =
   | HistoryOverride
   | HistoryWaitEnded;
 
-/** An outcome was reported, and counted or corrected */
+/** An outcome was reported. It changed the counts, or corrected an earlier outcome */
 export interface HistoryOutcome extends OrderOutcome {
   readonly kind: 'outcome';
   readonly at: string;
@@ -458,7 +458,7 @@ export interface HistoryOverride {
   readonly override: Override | null;
 }
 
-/** A score was asked */
+/** A score was requested */
 export interface HistoryScore {
   readonly kind: 'score';
   readonly at: string;
@@ -479,7 +479,7 @@ export interface HistoryScore {
   readonly answer: ScoreAnswer;
 }
 
-/** A verdict was asked */
+/** A verdict was requested */
 export interface HistoryVerdict {
   readonly kind: 'verdict';
   readonly at: string;
@@ -521,7 +521,7 @@ export interface KeptOutcome {
   readonly turnedAway?: boolean;
 }
 
-/** A person decided about a client, or lifted that */
+/** A person set or lifted an override */
 export interface KeptOverride extends HistoryOverride {
   readonly platform: string;
   readonly clientIdKey: string;
@@ -600,14 +600,14 @@ export interface LinkedDevice {
   readonly refused: RefusedPayers | null;
 }
 
-/** Amounts of orders by what became of them */
+/** Amounts of orders, by what became of the orders */
 export interface LinkedMoney {
   readonly paid: number;
   readonly reversed: number;
   readonly unpaid: number;
 }
 
-/** Orders by what became of them; those whose last outcome is technical are left out */
+/** Numbers of orders by what became of them. Orders whose last outcome is technical are left out */
 export interface LinkedOrders extends LinkedMoney {
   readonly turnedAway: number;
   readonly unknown: number;
@@ -676,7 +676,7 @@ export interface MadeProposal {
   readonly key?: string;
 }
 
-/** Another by its name */
+/** A condition that is referred to by its name */
 export interface NamedCondition {
   readonly kind: 'reference';
   readonly name: string;
@@ -685,7 +685,7 @@ export interface NamedCondition {
   readonly condition: ConditionTrace;
 }
 
-/** The opposite of another */
+/** A condition that holds if the condition inside it does not hold */
 export interface NegatedCondition {
   readonly kind: 'not';
   readonly passed: boolean;
@@ -706,7 +706,7 @@ export interface NewBinding {
 export interface NewList {
   /** What the entries of the list are */
   readonly kind: ListKind;
-  /** Only with kind attribute: under which name callers send what the entries are */
+  /** With kind attribute: the name of the attribute whose values the list has */
   readonly attribute?: string | undefined;
 }
 
@@ -801,7 +801,7 @@ export interface OutcomeReport {
   readonly currency?: string | undefined;
 }
 
-/** What the report did */
+/** A report, and what it did */
 export interface OutcomeResult {
   readonly clientIdKey: string;
   readonly orderRef: string;
@@ -809,7 +809,7 @@ export interface OutcomeResult {
   readonly askedBy?: 'anotherClient';
 }
 
-/** A person's decision about a client, which the rules put before what they count */
+/** A group that a person gave to a client. It takes precedence over the rules */
 export interface Override {
   readonly group: 'BLOCKED' | 'TRUSTED';
   readonly reason: string;
@@ -867,7 +867,7 @@ export interface RefusedLine {
   readonly retryable: boolean;
 }
 
-/** Whom a block would refuse who paid so far, and what they paid */
+/** The clients whom a block would refuse, those of them who have paid so far, and how much they paid */
 export interface RefusedPayers {
   readonly clients: number;
   readonly payers: number;
@@ -884,7 +884,7 @@ export interface RollbackRequest {
   readonly revision?: number | undefined;
 }
 
-/** Show which version decides */
+/** The active version, and the candidates on trial */
 export interface Rollout {
   readonly revision: number;
   readonly active: VersionName;
@@ -940,16 +940,16 @@ export interface RolloutRequest {
     | undefined;
   /** True: one person alone makes a formerly active version active again; the history shows it, and an alert is raised */
   readonly emergency?: boolean | undefined;
-  /** Of a payment that is not reversed, what remains of each unit of money */
+  /** The margin: the share of its amount that remains of a payment that is not reversed */
   readonly margin?: number | undefined;
-  /** Of each payment that is reversed, besides its amount */
+  /** The cost of each payment that is reversed, in addition to its amount */
   readonly reversalCost?: number | undefined;
-  /** Of each requisite that was shown and not paid */
+  /** The cost of each requisite that was shown and not paid */
   readonly requisiteCost?: number | undefined;
   readonly currency?: string | null | undefined;
-  /** Of other currencies, by their names; what figures of value leave out for want of a rate is said beside them */
+  /** The rates of other currencies, by their codes. Figures of value leave out amounts without a rate, and say so */
   readonly rates?: Readonly<Record<string, number>> | undefined;
-  /** For so long after its first request what a client does counts */
+  /** How many days after its first request the actions of a client count */
   readonly windowDays?: number | undefined;
   readonly reversalDays?: number | null | undefined;
   readonly cap?: number | null | undefined;
@@ -1011,7 +1011,7 @@ export interface RuleTrace {
   readonly condition: ConditionTrace;
 }
 
-/** Interface, section 2.2 */
+/** The answer to a score request (interface, section 2.2) */
 export interface ScoreAnswer {
   readonly clientGroup: ClientGroup;
   readonly paymentScore: string;
@@ -1044,7 +1044,7 @@ export interface ScoreRequest {
         readonly honeypotTriggered?: boolean | undefined;
       }
     | undefined;
-  /** The service's own and optional: what else the platform knows of the payer, by name, for rules that ask for it */
+  /** Optional, and not part of the common interface: other facts that the platform knows about the payer, by name, for rules that ask for them */
   readonly attributes?: Readonly<Record<string, string | number | boolean>> | undefined;
 }
 
@@ -1097,7 +1097,7 @@ export interface TrialCounts {
   readonly candidateErrors: number;
 }
 
-/** Interface, section 2.4: one of four commands; `verdict` says which */
+/** The answer to a verdict request (interface, section 2.4): one of four commands; `verdict` says which */
 export type VerdictAnswer = GetNewAnswer | GetSameStickyAnswer | WaitAnswer | BlockAnswer;
 
 /** A verdict was answered */
@@ -1125,7 +1125,7 @@ export interface VerdictRequest {
   readonly orderRef: string;
   /** ISO 4217 code; the platform's currency when absent */
   readonly toPayCurrency?: string | undefined;
-  /** The service's own and optional: what else the platform knows of the payer, by name, for rules that ask for it */
+  /** Optional, and not part of the common interface: other facts that the platform knows about the payer, by name, for rules that ask for them */
   readonly attributes?: Readonly<Record<string, string | number | boolean>> | undefined;
 }
 
@@ -1151,9 +1151,9 @@ export interface WaitEndedEvent {
 }
 
 export interface DecisionQuery {
-  /** The order that the caller quotes */
+  /** Only decisions about this order of the caller */
   readonly orderRef?: string | undefined;
-  /** A client; beside an orderRef only its decisions about that order */
+  /** Only decisions about this client; together with orderRef: only those about that order */
   readonly clientIdKey?: string | undefined;
   /** Only decisions with this verdict */
   readonly verdict?: VerdictCommand | undefined;
@@ -1179,7 +1179,7 @@ export interface DecisionQuery {
   readonly amountMin?: string | undefined;
   /** Only decisions about at most this amount, in any currency */
   readonly amountMax?: string | undefined;
-  /** Only decisions whose order came to this; beside neither orderRef nor clientIdKey */
+  /** Only decisions whose order has this outcome; not allowed together with orderRef or clientIdKey */
   readonly outcome?: 'PAID' | 'UNPAID' | 'UNKNOWN' | undefined;
   /** Only decisions from this time on; RFC 3339 */
   readonly from?: Date | string | undefined;

@@ -187,7 +187,7 @@ function isAtMost(amount: string, limit: string): boolean {
 
 /** Timers may fire early, and asking early makes the wait longer. */
 const MARGIN_MS = 250;
-/** setTimeout takes at most 2^31 ms. */
+/** A long sleep is split into pauses of at most an hour, because setTimeout takes at most 2^31 ms. */
 const PAUSE_MS_MAX = 3_600_000;
 
 /**

@@ -17,8 +17,8 @@ export interface AuditLink {
 }
 
 /**
- * The part of an entry that identifies a payer. The body holds only its digest, which reveals nothing once the nonce
- * in the text is gone.
+ * The part of an entry that identifies a payer. The body of the entry has only a digest of this part. The text has a
+ * random nonce, so the digest reveals nothing once the text is gone.
  */
 interface PayerPart {
   readonly clientHash: string;
@@ -91,7 +91,10 @@ export interface AuditRows {
   drop(through: number): Promise<void>;
 }
 
-/** A writer whose number another writer took first tries again. At each try one of the writers succeeds. */
+/**
+ * If another writer has taken the number, the writer tries again with the next one. At each try one of the writers
+ * succeeds.
+ */
 const TRIES_MAX = 100;
 
 /** How many old entries a new one removes at most. */

@@ -69,7 +69,7 @@ export const BindingEntrySchema = shape('A client was bound to a requisite, or u
   binding: nullable(BindingSchema),
 });
 
-export const OverrideEntrySchema = shape('A person decided about a client, or lifted that', {
+export const OverrideEntrySchema = shape('A person set or lifted an override', {
   kind: literal('override'),
   at: epochMs('When it was accepted'),
   platform,

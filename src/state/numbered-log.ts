@@ -7,11 +7,11 @@ import type { BlockingChangeFilter, ListChange, ListLog, ListPage, ListRecord } 
  */
 export interface NumberedLog {
   /**
-   * Appends all changes. Returns null if the terms are not met. A change is left out if the stored text of its id has
-   * another number than `expected`.
+   * Appends all changes. Returns null if the terms are not met. If a change has `expected`, it is made only if the
+   * stored text with its id has this number.
    */
   append(changes: readonly ListChange[], terms?: AppendTerms): Promise<readonly boolean[] | null>;
-  /** Reads the number that was given last (0 before the first), the horizon and the epoch, which ListPage explains. */
+  /** Reads the newest number (0 if there is none), the horizon and the epoch. ListPage explains the last two. */
   head(): Promise<Omit<ListPage, 'records'>>;
   /**
    * Reads the texts after a number, the oldest first. A text that changes during the read may come with its newer
@@ -52,8 +52,8 @@ export function createListLog(log: NumberedLog): ListLog {
 /** Stores the audit in a log. The parts that identify payers are stored apart from the entries. */
 export function createAuditRows(log: NumberedLog): AuditRows {
   return {
-    // The head is read before the text. If another entry is added in between, the next number is taken already. An
-    // addition that would follow the wrong entry then fails.
+    // The head is read before the text. If another entry is added in between, the next number is already taken. So an
+    // entry with the hash of the wrong previous entry is refused.
     newest: async () => {
       const { latest } = await log.head();
       const text = await log.newestText();

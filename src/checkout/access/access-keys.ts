@@ -39,10 +39,7 @@ const INSTALLATION_KEY_OPERATIONS = [
   'approve',
 ] as const satisfies readonly GrantableOperation[];
 
-/**
- * All operations that a key may have: the two operations of a checkout, those of a platform, and those of the
- * installation.
- */
+/** All operations that a key may have: those of a platform, and `operate`, which only keys of the installation have. */
 export const GRANTABLE_OPERATIONS = [...PLATFORM_KEY_OPERATIONS, 'operate'] as const;
 
 export type GrantableOperation = (typeof GRANTABLE_OPERATIONS)[number];
@@ -260,7 +257,7 @@ export class AccessKeys {
     return (await this.#documents.get<AccessKey>(COLLECTION, id)) ?? null;
   }
 
-  /** Finds a live key. Returns null for any other text. Throws KeyLostByStore if the store has lost the key. */
+  /** Finds a live key. Returns null for any other text. Throws KeyLostByStore if the store no longer holds the key. */
   async authenticate(key: string): Promise<AccessKey | null> {
     const id = parseWholeKeyId(key);
     if (id === null) return null;
@@ -269,7 +266,10 @@ export class AccessKeys {
     return this.#findLive(known.record, isLost);
   }
 
-  /** Returns the key if it is live. Returns null if it has ended. Throws KeyLostByStore if the store has lost it. */
+  /**
+   * Returns the key if it is live. Returns null if it has ended. Throws KeyLostByStore if the store no longer holds
+   * it.
+   */
   #findLive(record: AccessKey, isLost: boolean): AccessKey | null {
     if (getKeyStatus(record, this.#now()) !== 'live') return null;
     if (!isLost) return record;
@@ -287,8 +287,8 @@ export class AccessKeys {
   }
 
   /**
-   * Whether the key with this id still allows the operation. Work that lasts longer than its request calls this
-   * function.
+   * Whether the key with this id still allows the operation. Work that goes on after its request was answered calls
+   * this method.
    */
   async isGranted(id: string, operation: GrantableOperation): Promise<boolean> {
     const key = await this.findLive(id);
@@ -351,8 +351,8 @@ export class AccessKeys {
   }
 
   /**
-   * The version of the register that says who last accepted the contents of the store, after the store lost data.
-   * Null if the version is not known.
+   * The version of the register in which a person accepted the store as it is, after it had lost data. Null if the
+   * version is not known.
    */
   #acceptanceVersion(): string | null {
     return this.#documents.findRecentVersion(STORE_ACCEPTED_REGISTER)?.version ?? null;

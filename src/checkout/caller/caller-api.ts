@@ -105,7 +105,7 @@ const VerdictAnswerSchema = named(
         shape('A refusal', { verdict: createVerdictWordSchema('BLOCK'), ...ALWAYS }),
       ),
     },
-    'Interface, section 2.4: one of four commands; `verdict` says which',
+    'The answer to a verdict request (interface, section 2.4): one of four commands; `verdict` says which',
   ),
 );
 

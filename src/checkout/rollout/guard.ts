@@ -18,7 +18,7 @@ const FALSE_ALARMS_MAX = 0.01;
 /**
  * The shares that the guard compares. `harm` is 1 if an increase of the share is harm, and -1 if a decrease is.
  * `weight` is the part of the allowed false alarms that this share may cause. The most harmful mistake has the
- * largest weight. Payment is known only for clients with an outcome.
+ * largest weight. `final` is false for payment, because a client who has not paid yet may still pay.
  */
 export const GUARDED_SHARES = [
   { name: 'BLOCK', of: (counts: ClientCounts) => counts.blocked, harm: 1, weight: 0.5, final: true },
@@ -33,23 +33,24 @@ export const GUARDED_SHARES = [
  * that is better never takes a canary back.
  *
  * A client's arm is drawn by hash with a known chance, `percent`, whatever the client does. If both rule sets were
- * the same, the arm of each client that is blocked for the first time would be such a draw. A client who was not
- * blocked may still be blocked, and a client who has not paid may still pay, so these clients are no evidence.
+ * the same, each client that is blocked for the first time would be in the candidate's arm with exactly this chance.
+ * A client who was not blocked may still be blocked, and a client who has not paid may still pay, so these clients
+ * are no evidence.
  *
- * The evidence says how much better alternative chances explain the draws than the known chance does. It is a mixture
- * of likelihood ratios. Such a mixture is a martingale while the rules are the same. Therefore the evidence exceeds 1
- * / a with a probability of at most a, over a trial of any length and however often somebody looks (Ville's
- * inequality; Howard, Ramdas, McAuliffe and Sekhon, Time-uniform nonparametric, nonasymptotic confidence sequences,
- * 2021).
+ * The evidence says how many times likelier the draws are if the shares of the two arms differ than if the rule sets
+ * are the same. It is averaged over several supposed shares, as a mixture of likelihood ratios. Such a mixture is a
+ * martingale while the rules are the same. Therefore the evidence exceeds 1 / a with a probability of at most a, over
+ * a trial of any length and however often somebody reads the figures (Ville's inequality; Howard, Ramdas, McAuliffe
+ * and Sekhon, Time-uniform nonparametric, nonasymptotic confidence sequences, 2021).
  *
- * A payment that is taken back leaves the count. The theorem does not cover that. In simulations the false alarms
- * stay within the bound.
+ * When a payment is reversed, its client is no longer counted as paid. The theorem does not cover this change. In
+ * simulations the false alarms stay within the bound.
  */
 export function findGuardBreach(arms: ArmClients, percent: number, points: number): string | null {
   return listStrayed(arms, percent, points, 1)[0] ?? null;
 }
 
-/** Lists the shares that the canary improves by more than `points`, in the same words. */
+/** Lists the shares that the canary improves by more than `points`, each in words. */
 export function listImprovedShares(arms: ArmClients, percent: number, points: number): readonly string[] {
   return listStrayed(arms, percent, points, -1);
 }
@@ -73,10 +74,13 @@ function listStrayed(arms: ArmClients, percent: number, points: number, towards:
   });
 }
 
-/** Readers take a chance of one in five million for none. */
+/** The text shows no chance below one in five million, because a smaller chance tells a reader nothing more. */
 const LOG_SHOWN_MAX = Math.log(5_000_000);
 
-/** The mixture's alternatives: shares of the active version, and distances from these shares in units of the points. */
+/**
+ * BASES are the supposed shares of the active version. DISTANCES, times the guard's points, say how far the
+ * candidate's share lies from them.
+ */
 const BASES = [0.002, 0.005, 0.01, 0.02, 0.04, 0.07, 0.12, 0.2, 0.3, 0.45, 0.6, 0.75, 0.88, 0.96, 0.99];
 const DISTANCES = [1.2, 2, 3, 6];
 
@@ -84,9 +88,9 @@ const DISTANCES = [1.2, 2, 3, 6];
 type ArmHits = readonly [number, number];
 
 /**
- * Computes the natural logarithm of the mixture over alternatives whose candidate share is further than `distance`
- * from the active share: above it, or below it when `distance` is negative. `chance` is a client's chance of being
- * drawn into the candidate's arm.
+ * Computes the natural logarithm of the evidence that the candidate's share is more than `distance` above the active
+ * share. If `distance` is negative, it is the evidence that the share is further than this below the active share.
+ * `chance` is a client's chance of being drawn into the candidate's arm.
  */
 export function computeLogEvidence(hits: ArmHits, chance: number, distance: number): number {
   const logs = BASES.flatMap((base) =>
@@ -100,8 +104,8 @@ export function computeLogEvidence(hits: ArmHits, chance: number, distance: numb
 }
 
 /**
- * Computes the log of how much better the draws are explained if the active share is `base` and the candidate's share
- * is `other` than if both are equal.
+ * Computes the natural logarithm of how many times likelier the draws are if the active share is `base` and the
+ * candidate's share is `other` than if both shares are equal.
  */
 function computeLogRatio(hits: ArmHits, chance: number, base: number, other: number): number {
   const ofHit = (chance * other) / (chance * other + (1 - chance) * base);
@@ -138,7 +142,9 @@ export function listCandidateImprovements(
   return askGuard(listImprovedShares, rollout, candidate, arms, []);
 }
 
-/** Calls `says` with the figures for the guard of a candidate. Returns `none` if the candidate has no guard. */
+/**
+ * Calls `compareShares` with the figures for the guard of a candidate. Returns `none` if the candidate has no guard.
+ */
 function askGuard<T>(
   compareShares: (clients: ArmClients, percent: number, points: number) => T,
   rollout: Rollout,

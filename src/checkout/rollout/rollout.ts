@@ -87,9 +87,9 @@ export type RolloutEntry = s.ValueOf<typeof RolloutEntrySchema>;
 /** Which version decides, shared by the fleet. Every change makes a new revision. */
 export const RolloutSchema = s.named(
   'Rollout',
-  s.shape('Show which version decides', {
+  s.shape('The active version, and the candidates on trial', {
     revision: Type.Integer({ minimum: 1, description: 'Number of the rollout, one more for every change' }),
-    active: createVersionRefSchema('The version that decides'),
+    active: createVersionRefSchema('A rule set version, and its digest'),
     candidates: s.list(
       CandidateSchema,
       'The versions on trial: one shadow, or one or several canaries in one draw',

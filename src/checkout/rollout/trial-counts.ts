@@ -6,12 +6,12 @@ import { addStageAnswer, type TrialStageAnswers } from '#decision/payer/client-s
 import type { Tallies, TallyBatch } from '#state/store.ts';
 
 /**
- * Counts of the clients of one arm. Each client is counted once, by all answers that it got since the candidate has
- * this share of the clients. The verdicts of one client depend on each other, so a statistical comparison must count
- * clients and not verdicts.
+ * Counts of the clients of one arm. A client counts at most once in each figure, however many answers it got since
+ * the candidate has this share of the clients. The verdicts of one client depend on each other, so a statistical
+ * comparison must count clients and not verdicts.
  */
 const ClientCountsSchema = shape(
-  'Clients, each counted once by all of its verdicts since the canary has this percent',
+  'Numbers of clients. Each client counts at most once in a figure, however many verdicts it got since the canary has this percent',
   {
     seen: count('All'),
     blocked: count('Answered BLOCK at least once'),
@@ -24,7 +24,7 @@ const ClientCountsSchema = shape(
 
 export type ClientCounts = ValueOf<typeof ClientCountsSchema>;
 
-export const ArmCountsSchema = shape('What one version answered', {
+export const ArmCountsSchema = shape('Counts of what one version answered', {
   verdicts: count('All'),
   blocks: count('BLOCK'),
   waits: count('WAIT'),
@@ -64,7 +64,10 @@ export function computeClientCountChanges(
 type Tally = Readonly<Record<string, number>>;
 
 export interface TrialCounts {
-  /** The name of the stage: trial, version, mode and share. The counts of each stage begin at zero. */
+  /**
+   * The name of the stage: trial, version, mode, share and the time when the stage began. The counts of each stage
+   * begin at zero.
+   */
   readonly trial: string;
   readonly tally: Tally;
 }

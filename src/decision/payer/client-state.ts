@@ -41,7 +41,7 @@ export const clientGroupSchema = describedChoice<ClientGroup>(
     TRUSTED: 'stable history of payments',
     BLOCKED: 'blocked by decision or by a chain of unpaid attempts',
   },
-  "The payer's segment",
+  "The group of the payer",
 );
 
 /**
@@ -91,7 +91,7 @@ export const overrideGroupSchema = describedChoice<OverrideGroup>(
 
 export const OverrideSchema = named(
   'Override',
-  shape("A person's decision about a client, which the rules put before what they count", {
+  shape('A group that a person gave to a client. It takes precedence over the rules', {
     group: overrideGroupSchema,
     reason: plainText('Why', 'chargebacks'),
     by: plainText('Who, as the audit names it', 'key 3f9a0c51d2e7 of ann'),

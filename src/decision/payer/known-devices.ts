@@ -1,9 +1,9 @@
 import { BASE64_DIGITS, formatBase64Number, parseBase64Number } from './client-key.ts';
 
 /**
- * The fingerprints and the addresses that a payer's scores showed, with their dates. Each list is packed into one
- * text, with the device shown last at the end. The text is unpacked only when a score adds to it or a rule asks,
- * because most verdicts only pass it on.
+ * The fingerprints and the addresses that came with a payer's score requests, with their dates. Each list is packed
+ * into one text, with the device shown last at the end. The text is unpacked only when a score request adds a device
+ * or a rule asks for the devices. Most verdicts store it unchanged.
  */
 export interface KnownDevices {
   readonly fingerprints: string;
@@ -41,14 +41,20 @@ interface KnownDevice {
 const MINUTES = 2 ** 23;
 const DAYS = 2 ** 9;
 
-/** A repeated score asks about a moment up to a day ago. A device may have been shown after that moment. */
+/**
+ * A repeated score request asks about a moment up to a day ago, so the stored date of a device may lie after this
+ * moment.
+ */
 const AHEAD_MS_MAX = 2 * DAY_MS;
 
 const NAME_CHARACTERS = 3;
 const TIME_CHARACTERS = 6;
 const DEVICE_CHARACTERS = NAME_CHARACTERS + TIME_CHARACTERS;
 
-/** A device that a score shows: its HMAC, and its HMAC under the previous secret while the secret is being changed. */
+/**
+ * A device that came with a score request: its HMAC, and its HMAC under the previous secret while the secret is being
+ * changed.
+ */
 interface ShownDevice {
   readonly id: string;
   readonly formerId: string | null;
@@ -181,8 +187,8 @@ function unpackDevice(packed: string, start: number, now: number): KnownDevice {
 }
 
 /**
- * Returns the largest number up to `now` with this remainder modulo `range`. If the number would lie at most `ahead`
- * after `now`, returns `now`.
+ * Returns the largest number up to `now` with this remainder modulo `range`. If a number with this remainder lies at
+ * most `ahead` after `now`, returns `now` in its place.
  */
 function restoreNumber(now: number, remainder: number, range: number, ahead: number): number {
   const age = (((now - remainder) % range) + range) % range;

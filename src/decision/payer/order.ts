@@ -39,7 +39,7 @@ const RESULT = {
 };
 
 /** The present result of an order. */
-export const OrderOutcomeSchema = shape('The result that holds of an order', {
+export const OrderOutcomeSchema = shape('The current outcome of an order', {
   ...RESULT,
   awaitsPayment: Type.Optional(
     yesNo(

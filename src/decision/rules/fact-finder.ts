@@ -22,7 +22,7 @@ interface AnsweredQuestion extends Omit<FactQuestion, 'facts'> {
 }
 
 /**
- * Finds the facts of the catalogue by question, with the declared attributes after the fact that asks for them. If a
+ * Returns each question of the catalogue with its facts. The declared attributes follow the fact `attribute`. If a
  * word is given, returns only facts that match it. A fact matches if its name, description, values or question
  * contain the word, or if other products call the fact by this word.
  */

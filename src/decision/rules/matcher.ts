@@ -13,7 +13,8 @@ export type Matcher = (values: readonly NullableFactValue[]) => boolean;
 
 /**
  * Creates the test of a condition. The condition of a rule has no "not" here, because `moveNegations` has removed
- * each "not". A condition in a proof may have a "not", which holds wherever its part does not hold.
+ * each "not". A condition that is built for a proof may still have a "not". It holds if the condition inside it does
+ * not hold.
  */
 export function createMatcher(condition: Condition): Matcher {
   return foldCondition(condition, {

@@ -61,8 +61,9 @@ export interface ColumnFromJson {
 class RowDamaged extends NamedError {}
 
 /**
- * The names of columns that are not made from their members' names, by the member's path: `at` or `override.group`.
- * Null if the member has no column. An empty name means that the columns of an object's members have no prefix.
+ * The exceptions to the usual names of columns: the name of a column by the path of its member, which is like `at` or
+ * `override.group`. Null means that the member has no column. An empty name means that the columns of an object's
+ * members have no prefix.
  */
 type ColumnNames = Readonly<Record<string, string | null>>;
 
@@ -210,8 +211,8 @@ function createMemberField(given: Described, member: string, { names, path, pref
 }
 
 /**
- * The column of a fact is also null if the fact was not asked for. This column lists the facts that were asked for
- * and had no value.
+ * The column of a fact is null in two cases: the fact was not asked for, or it had no value. This column lists the
+ * facts that were asked for and had no value.
  */
 export const FACTS_NOT_KNOWN_COLUMN = {
   name: 'facts_not_known',

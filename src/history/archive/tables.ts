@@ -143,7 +143,7 @@ export const TABLES = {
     'changed_at',
   ),
   overrides: describeClientTable(
-    'A person decided about a client, or lifted that: then override_group is null',
+    'A person set or lifted an override; override_group is null if it was lifted',
     ARCHIVED_RECORDS.overrides,
     'changed_at',
   ),

@@ -35,7 +35,8 @@ export function prepareClientStatements(db: DatabaseSync) {
     putOrder: sql(
       'INSERT INTO orders (client, order_token, outcome, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET outcome = excluded.outcome, expires_at = excluded.expires_at',
     ),
-    // A shape is stored once for each rule set. The same id always has the same shape.
+    // A shape, which is the layout of decision records, is stored once for each rule set. The same id always has the
+    // same shape.
     putShape: sql('INSERT INTO shapes (id, shape) VALUES (?, ?) ON CONFLICT DO NOTHING'),
     shape: sql('SELECT shape FROM shapes WHERE id = ?'),
     removeClaim: sql('DELETE FROM claims WHERE platform = ? AND idempotency_key = ? AND expires_at <= ?'),

@@ -104,7 +104,7 @@ export class Approvals {
     return [...ofDrafts, ...own].toSorted((one, other) => other.proposedAt - one.proposedAt);
   }
 
-  /** Proposes to the installation to release a platform's draft, as it is at a revision. Throws `ProposalRefused`. */
+  /** Proposes to the installation that it releases one revision of a platform's draft. Throws `ProposalRefused`. */
   async proposeDraft(
     { version, platform, revision, reason }: DraftRevision & Pick<ChangeOf<'release'>, 'version' | 'reason'>,
     actor: Pick<Actor, 'text' | 'owner'>,
@@ -131,7 +131,10 @@ export class Approvals {
     return this.#parts.proposals.add(platform, change, prospect, actor);
   }
 
-  /** Carries out a proposal once, if it still has the same effect. Throws `ProposalRefused` or `UnknownProposal`. */
+  /**
+   * Approves a proposal and carries it out, at most once, and only if its basis is still the one that it was proposed
+   * on. Throws `ProposalRefused` or `UnknownProposal`.
+   */
   async approve(
     platform: PlatformName,
     proposalId: string,
@@ -181,8 +184,8 @@ export class Approvals {
   }
 
   /**
-   * Releases a version. Returns the cases that it lost compared with the version released before. Returns null if it
-   * lost none. Throws `ProposalRefused` or `DraftRefused`.
+   * Releases a version. Returns the cases of the version released before that this version lacks. Returns null if it
+   * lacks none. Throws `ProposalRefused` or `DraftRefused`.
    */
   async release(
     { platform, who }: Maker,
@@ -223,7 +226,7 @@ export class Approvals {
     { clientIdKey, group, reason, expiresAt }: ChangeOf<'override'>,
   ): Promise<BeforeAndAfter<Override>> {
     const { service, audit } = this.#parts;
-    // Blocking a payer is never refused because of too many changes.
+    // The limit on the number of changes does not apply to blocking a payer.
     if (group !== 'BLOCKED') audit.admit(who, 'override');
     const override = { group, reason, by: who, expiresAt };
     const made = await service.setOverride(platform, clientIdKey, override, who);
@@ -262,7 +265,10 @@ export class Approvals {
     }
   }
 
-  /** Describes the state on which the change would be made now. Returns null if there is nothing to approve. */
+  /**
+   * Describes what the change would be based on now, as the basis of a proposal does. Returns null if there is
+   * nothing to approve.
+   */
   async #basisNow(platform: PlatformName, change: ProposedChange): Promise<string | null> {
     const draft = getReleasedDraft(change);
     if (change.what !== 'release' || draft === undefined)
@@ -337,8 +343,8 @@ export class Approvals {
   }
 
   /**
-   * Foresees the release of a draft. The work runs in the name and the queue of the draft's platform, because that
-   * platform reads the answer.
+   * Foresees the release of a draft. The draft's platform reads the answer, so the work runs as this platform and
+   * waits in its queue.
    */
   async #prospectOfDraft(
     version: RuleVersion,

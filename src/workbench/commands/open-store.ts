@@ -30,8 +30,8 @@ export async function withOpenStore<T>(
 }
 
 /**
- * Runs a command on the registers (the named values) of that store. The store is opened when a register is first
- * used.
+ * Runs a command on the registers (the named values) of the store that environment variables name. The store is
+ * opened when a register is first used.
  */
 export async function withRegisters<T>(run: (registers: Registers) => Promise<T>): Promise<T> {
   const opened: { store: Promise<Store> | null } = { store: null };

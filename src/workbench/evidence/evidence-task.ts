@@ -34,7 +34,7 @@ interface EvidenceFolders {
 export interface EvidenceProcessInput {
   readonly task: EvidenceTask;
   readonly folders: EvidenceFolders;
-  /** The draft that an option names. Null if no draft is kept that differs from RULES_DIR. */
+  /** The draft that an option names. Null if there is no such draft, or if RULES_DIR has the same files. */
   readonly draft: DraftText | null;
   readonly holdoutSecret: string;
   readonly formerSecret: string | null;

@@ -33,7 +33,7 @@ const money = (description: string) => Type.Number({ minimum: 0, description });
 
 const LinkedOrdersSchema = s.named(
   'LinkedOrders',
-  s.shape('Orders by what became of them; those whose last outcome is technical are left out', {
+  s.shape('Numbers of orders by what became of them. Orders whose last outcome is technical are left out', {
     paid: s.count('Paid, and not taken back'),
     reversed: s.count('Paid and taken back'),
     unpaid: s.count('A requisite was shown, or nobody asked here, and it was not paid'),
@@ -45,7 +45,7 @@ const LinkedOrdersSchema = s.named(
 const LinkedMoneySchema = Type.Record(
   s.named(
     'LinkedMoney',
-    s.shape('Amounts of orders by what became of them', {
+    s.shape('Amounts of orders, by what became of the orders', {
       paid: money('Of those paid'),
       reversed: money('Of those taken back'),
       unpaid: money('Of those unpaid'),
@@ -56,9 +56,9 @@ const LinkedMoneySchema = Type.Record(
 
 const RefusedSchema = s.named(
   'RefusedPayers',
-  s.shape('Whom a block would refuse who paid so far, and what they paid', {
-    clients: s.count('Whom it would refuse, payers or not'),
-    payers: s.count('Of these, clients with a paid order that was not taken back'),
+  s.shape('The clients whom a block would refuse, those of them who have paid so far, and how much they paid', {
+    clients: s.count('All clients whom it would refuse'),
+    payers: s.count('The clients among them with a paid order that was not taken back'),
     orders: s.count('Their paid orders'),
     money: Type.Record(money('Sum'), { description: 'What they paid, by currency' }),
   }),
@@ -75,7 +75,7 @@ const LinkedDeviceSchema = s.named(
     ofClient: s.yesNo('The client itself was seen on it'),
     firstAt: s.epochMs('When one of the clients shown was first seen on it'),
     lastAt: s.epochMs('When one of them was last seen on it'),
-    clients: s.count('Clients of the platform that were seen on it within the time looked at'),
+    clients: s.count('The clients of the platform that were seen on it within the time looked at'),
     followed: s.yesNo(`False: on it are more than ${DEVICE_CLIENTS_MAX} clients, and it links nobody`),
     lists: s.list(Type.String(), 'Shared lists that hold this very value now'),
     refused: s.nullable(RefusedSchema),
@@ -107,7 +107,7 @@ const LinkedClientSchema = s.named(
 
 export const ClientLinksSchema = s.named(
   'ClientLinks',
-  s.shape('List who shares devices and addresses with a client', {
+  s.shape('The clients who share devices or addresses with a client', {
     clientIdKey: s.plainText('As the caller chose it', 'ann'),
     from: s.epochMs('Since when was looked'),
     asOf: Type.Optional(asOfMomentShape),

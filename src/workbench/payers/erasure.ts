@@ -142,13 +142,16 @@ interface RepeatedErasures {
   /** How many lines of the ledger cannot be read. */
   readonly unreadable: number;
   /**
-   * Whether the archive cannot be read, so that it is not known yet whether it was restored to an earlier moment. The
-   * repetition must then be tried again later.
+   * True if the archive cannot be read now. Then nobody knows yet if it was restored to an earlier moment, and the
+   * erasures must be repeated later.
    */
   readonly waitsForArchive: boolean;
 }
 
-/** A store that knows an erasure may lack other erasures that were under way within this time (ms) before it. */
+/**
+ * Erasures may run at the same time. So a store that has noted one may lack others that are dated up to this long
+ * (ms) before it.
+ */
 const AT_ONCE_MS = 60_000;
 
 /** Erases clients everywhere in the service. */

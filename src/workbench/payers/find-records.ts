@@ -32,19 +32,19 @@ const lastAt = s.epochMs('When it was last heard of');
 
 export const FoundRecordsSchema = s.named(
   'FoundRecords',
-  s.shape('What was found by a part of its name', {
+  s.shape('The records whose names contain the searched text', {
     payers: s.list(
       s.shape('A payer', { clientIdKey, lastAt }),
-      'The one of this name first, then those whose name begins with the text, then those whose name contains it; of equals the newest first',
+      'First the payer of this name, then payers whose name begins with the text, then payers whose name contains it; within each of these the newest first',
     ),
     orders: s.list(
       s.shape('An order of a payer', {
         orderRef: s.plainText('The order', 'order-1'),
         clientIdKey,
         lastAt,
-        verdict: s.nullable(s.choice(VERDICTS, 'The newest; null: no verdict was asked for it')),
+        verdict: s.nullable(s.choice(VERDICTS, 'Its newest verdict; null: no verdict was asked for it')),
       }),
-      'In the same order as payers',
+      'In the same sequence as the payers',
     ),
     decisions: s.list(
       s.shape('A decision', {

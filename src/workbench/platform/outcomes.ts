@@ -215,12 +215,12 @@ function toResultLine({ clientIdKey, orderRef }: OrderReport, { effect: result, 
 
 const OutcomeResultSchema = named(
   'OutcomeResult',
-  shape('What the report did', {
+  shape('A report, and what it did', {
     clientIdKey: plainText('As reported', 'ann'),
     orderRef: plainText('As reported', 'order-1'),
     result: choice(
       OUTCOME_EFFECTS,
-      'recorded: the first report of the order; superseded: it changed the result; unchanged: it repeats the known result; outweighed: a failure, which does not take a payment back; stale: a newer or stronger report is known; unknownPayer: the payer was erased, and the report changes nothing',
+      'What the report did. recorded: it is the first report of the order; superseded: it replaced the outcome known before; unchanged: it repeats the known outcome; outweighed: it says unpaid, but the order is paid and stays paid; stale: a newer or stronger report is known; unknownPayer: the payer was erased, and the report changes nothing',
     ),
     askedBy: Type.Optional(
       choice(

@@ -21,7 +21,7 @@ const role = Type.Unsafe<Role>({ type: 'string', enum: Object.keys(ROLES), descr
 
 export const PeopleSchema = named(
   'People',
-  shape('List who is signed in, and who may sign in', {
+  shape('The people who are signed in, and the roles that may sign in', {
     provider: nullable(
       plainText(
         'The host of the identity provider; null: people sign in with keys alone',

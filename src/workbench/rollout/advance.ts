@@ -85,7 +85,10 @@ export function createRepairedRollout(
   return createRolloutOfOneVersion('repair', revision + 1, active, change);
 }
 
-/** Returns a rollout that was lost, or that a person declares right, with a revision above all known ones. */
+/**
+ * Gives a rollout a revision above all known ones, so that it takes effect again. The store had lost this rollout, or
+ * a person declares it right.
+ */
 export function createRolloutAbove(rollout: Rollout, above: number, change: RolloutChangeOrigin): Rollout {
   const step = { action: 'repair', to: rollout.active } as const;
   return {
@@ -130,8 +133,8 @@ function createCandidates(
 }
 
 /**
- * The draw gives each client a point from 0 to 100. Points that are closer together than this are the same, because
- * percentages are written with few digits.
+ * The draw gives each client a point from 0 to 100. Points that are closer together than this count as one.
+ * Percentages have few digits, so a smaller difference is only a rounding error.
  */
 const SAME_PLACE_PERCENT = 1e-9;
 

@@ -81,7 +81,8 @@ async function verifySegments(
   } finally {
     await elsewhere.close();
   }
-  // If a client was erased in the meantime, the archive was rewritten. Its missing segments are then not damaged.
+  // If a client was erased in the meantime, the archive was rewritten. Segments that are missing for this reason must
+  // not be reported as damaged.
   if (sum.unreadable.length > 0 && !existsSync(frozen)) throw new Error('the archive was rewritten');
   return sum;
 }

@@ -29,10 +29,10 @@ import { findHashedConstants, hashConstants } from './hashed-constants.ts';
 const JUDGED = { passed: s.yesNo('Whether it holds'), at: locationSchema };
 
 const SEEN = {
-  fact: s.plainText('By label, like "verdicts(10m)"'),
+  fact: s.plainText('The fact by its label, like "verdicts(10m)"'),
   operator: s.choice(
     OPERATORS,
-    "json-rules-engine's, those of multiples, and known: whether there is a value",
+    'An operator of json-rules-engine, an operator of multiples, or known: the fact has a value',
   ),
   expected: Type.Union([nullableFactValueSchema, Type.Array(factValueSchema)], {
     description: 'What it is compared with; null: the other fact is not known',
@@ -61,10 +61,10 @@ const innerCondition = Type.Unsafe<ConditionTrace>({ $ref: s.toSchemaPointer(CON
 
 const GROUP = s.named(
   'ConditionGroup',
-  s.shape('All or any of several', {
-    kind: s.choice(['all', 'any'], 'Which of the two'),
+  s.shape('A group of conditions of which all must hold, or any one', {
+    kind: s.choice(['all', 'any'], 'all: every condition must hold; any: one of them must hold'),
     ...JUDGED,
-    conditions: s.list(innerCondition, 'In the order written'),
+    conditions: s.list(innerCondition, 'The conditions, in the sequence written'),
   }),
 );
 
@@ -79,7 +79,7 @@ export const ConditionTraceSchema = s.named(
         any: GROUP,
         not: s.named(
           'NegatedCondition',
-          s.shape('The opposite of another', {
+          s.shape('A condition that holds if the condition inside it does not hold', {
             kind: s.literal('not'),
             ...JUDGED,
             condition: innerCondition,
@@ -87,7 +87,7 @@ export const ConditionTraceSchema = s.named(
         ),
         reference: s.named(
           'NamedCondition',
-          s.shape('Another by its name', {
+          s.shape('A condition that is referred to by its name', {
             kind: s.literal('reference'),
             name: s.plainText('The shared condition'),
             ...JUDGED,
@@ -99,7 +99,7 @@ export const ConditionTraceSchema = s.named(
           s.shape('A fact compared with a value', { kind: s.literal('comparison'), ...JUDGED, ...SEEN }),
         ),
       },
-      'A condition as the analyst wrote it, with the values it saw',
+      'A condition as the analyst wrote it, with the values of its facts',
     ),
   ),
 );

@@ -360,7 +360,10 @@ function getOffset(node: Node): number {
   return node.range?.[0] ?? 0;
 }
 
-/** Finds text after a comma within braces that is no member. In most cases the comma belongs to the value before it. */
+/**
+ * Finds, within braces, a text after a comma that has no colon and no value. In most cases the comma belongs to the
+ * value before it.
+ */
 function findUnseparated(root: Node | null): SyntaxFault | null {
   let fault: SyntaxFault | null = null;
   visit(root, {

@@ -26,7 +26,7 @@ function toAttributeName(words: string): string {
   return words.replaceAll(/ (\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Finds the longest term of other products whose words all occur in the name. */
+/** FACT_SYNONYMS lists terms of other products. Finds the longest of these terms whose words all occur in the name. */
 function findSynonyms(name: string): (typeof FACT_SYNONYMS)[number] | null {
   const words = splitIntoWords(name);
   const fitting = FACT_SYNONYMS.filter(([entry]) =>

@@ -14,8 +14,8 @@ export interface Domain {
   readonly toValue: (number: number) => NullableFactValue;
   readonly toNumber: (value: NullableFactValue) => number;
   /**
-   * The number of the value 0, if values may be below 0. An example that a proof finds shows 0 instead of the least
-   * value, where 0 is possible.
+   * The number of the value 0, if values may be below 0. When a proof picks a value for an example, it picks 0 if 0
+   * is possible, and the least value otherwise.
    */
   readonly zero?: number;
 }
@@ -35,8 +35,8 @@ export function hasListedMultiples(ref: FactRef, divisor: number): boolean {
 }
 
 /**
- * Makes a different text of one character for each number from 0. An attribute may be declared with a length of one
- * character.
+ * Makes a different text of one character for each number from 0. The texts are that short because an attribute may
+ * be declared with a length of one character.
  */
 export function toOneCharacterText(number: number): string {
   return String.fromCodePoint(number < LETTERS ? 0x41 + number : 0x61 + number - LETTERS);

@@ -93,7 +93,7 @@ function leaveOut(path: string, text: string, { member, what, isOwn }: PlatformI
   if (own.length === 0 && isSeq(found)) return null;
   const note = `${NOTE_START}${what} of other platforms, ${hidden} in all. The release of a proposed draft puts them back.\n`;
   found.items.splice(0, Infinity, ...own);
-  // A comment may belong to an item that was removed before or after it.
+  // All comments are removed, because each may be about a removed item above or below it.
   visit(found, (_, node) => {
     if (isNode(node)) Object.assign(node, { comment: null, commentBefore: null });
   });

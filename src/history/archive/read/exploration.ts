@@ -50,7 +50,7 @@ const SPLITS = {
   attribute: '',
 } as const;
 
-/** Returns SQL for the value that a member of a filter is compared with. A list gives a row for each value. */
+/** Returns SQL for the column whose values a split and its filter member use. A list gives a row for each value. */
 function valueSql(split: keyof typeof SPLIT_MEMBERS): string {
   const { compared, comparison } = FILTER_MEMBERS[SPLIT_MEMBERS[split]];
   const column = getComparedColumn(compared);
@@ -63,14 +63,14 @@ export const SPLIT_NAMES = Object.freeze(
   Object.keys(SPLITS).filter((name): name is SplitName => name in SPLITS),
 );
 
-/** The dimensions that may be the cause of a change. The first of equally likely ones is named. */
+/** The splits that may explain a change. If several explain it equally well, the first in this list is named. */
 export const CAUSE_SPLIT_NAMES = [
   ...(['verdict', 'rule', 'signal', 'group', 'platform', 'pointOfSale', 'method', 'version', 'arm'] as const),
 ] as const satisfies readonly SplitName[];
 
 const CAUSE_ORDER: readonly string[] = CAUSE_SPLIT_NAMES;
 
-/** The dimensions whose shares an operator sets: each version gets its share of the traffic. */
+/** The splits whose shares people set by a rollout: each version gets its share of the traffic. */
 const DIVIDED: ReadonlySet<string> = new Set<SplitName>(['version', 'arm']);
 
 /** A span of time in epoch ms. `from` is included and `to` is not. */
@@ -97,7 +97,7 @@ export interface ExplorationAsk extends TimeSpan {
 }
 
 interface ExploredValue {
-  /** The value of the property. Null stands for all values together that are not among the most frequent ones. */
+  /** The value of the split. Null stands for all rarer values together. */
   readonly value: string | null;
   /** The count of each slot. */
   readonly decisions: readonly number[];
@@ -220,7 +220,10 @@ function toTimeSpan({ from, to }: TimeSpan): TimeSpan {
   return { from, to };
 }
 
-/** The sources of a question's tables, and the function that adds its values. */
+/**
+ * The two functions that a query is built with: `source` gives the SQL of its tables, and `bind` adds a value as a
+ * parameter.
+ */
 type Place = readonly [source: TableSql, bind: BindValue];
 
 /** Returns SQL for the decisions of a span that match the filter. */

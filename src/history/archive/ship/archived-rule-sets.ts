@@ -20,8 +20,9 @@ export class ArchivedRuleSets {
   readonly #kept = new Set<string>();
 
   /**
-   * `rulesDir` is the folder from which rule sets are copied. It is null if rule sets are only read. `hmacs` says how
-   * decisions keep the pseudonyms that rules compare with constants. Only programs that run the rules need it.
+   * `rulesDir` is the folder from which rule sets are copied. It is null if rule sets are only read. `hmacs` makes
+   * the HMACs of the constants in rules, so that they can be compared with the pseudonyms in decisions. Only programs
+   * that run the rules need it.
    */
   constructor(archiveDir: string, rulesDir: string | null, hmacs: AttributeHmacs = NO_ATTRIBUTE_HMACS) {
     this.#hmacs = hmacs;

@@ -113,7 +113,7 @@ export function startShipping(
 
 /**
  * Creates a filter that finds the reports with a new trouble. The same trouble may concern another file at every try,
- * and other nodes may have tried in between. So a trouble is logged once until this node has shipped.
+ * and other nodes may have tried in between. So the same trouble is not logged again before this node has shipped.
  */
 export function createTroubleFilter(): (report: Pick<ShippingReport, 'leads' | 'trouble'>) => boolean {
   let told: string | null = null;

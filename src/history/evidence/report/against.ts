@@ -24,8 +24,8 @@ export const AgainstSchema = shape('What changes from another version to this on
 type Against = ValueOf<typeof AgainstSchema>;
 
 /**
- * Compares how two rule sets judge the same recorded facts, as if no client were held out. Decisions whose facts no
- * rule can tell apart form a cell, and each cell is evaluated once.
+ * Compares how two rule sets judge the same recorded facts, as if no client were held out. All decisions that look
+ * the same to every rule form a cell. Each cell is evaluated once.
  */
 export async function compareRuleSets(evidence: Evidence, of: RuleSet, against: RuleSet): Promise<Against> {
   const { duck, span, attributeHmacs } = evidence;

@@ -116,8 +116,8 @@ const KNOWN_SQL = 'greatest((SELECT max(told_at) FROM told), (SELECT max(decided
 
 /**
  * Renders the SQL for the whole days from a payment to a time. In the column `day`, that time is the end of the
- * payment's observation. In the column `age`, it is the time of the figures. The result is at least 0, because a
- * reversal may be reported before its payment.
+ * payment's observation. In the column `age`, that time is the one up to which data is known. The result is at least
+ * 0, because a reversal may be reported before its payment.
  */
 function daysToSql(end: string): string {
   return `greatest(0, floor((epoch_ms(${end}) - epoch_ms(paid_at)) / ${DAY_MS}))::INT`;

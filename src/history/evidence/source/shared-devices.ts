@@ -109,8 +109,9 @@ export class DeviceTracker {
   }
 
   /**
-   * Returns who was seen on the devices of a client who asks for a verdict. The client itself is counted, but its
-   * marks are left out, because they depend on the replay. The marks of others are as recorded.
+   * Returns who was seen on the devices of a client who asks for a verdict. The client itself is counted. Its own
+   * marks are left out, because a replay may give it other marks than were recorded. The marks of others are as
+   * recorded.
    */
   addVerdict(
     platform: string,
@@ -171,12 +172,13 @@ const SHOWS_NOTHING = {
 } as const;
 
 /**
- * Creates the table `shared_devices`, with a row for each decision on whose device another client was seen. It has
- * `client_hash`, `seq` and `at`, and for each window how many clients were seen (this client included), and how many
- * others had a mark. Devices do not depend on how a replay answers, so they are counted once for all replays, sorted
- * by time. Marks of others are as recorded. The function reads the views `decisions` and `scores`, and for marks also
- * `outcomes` and `overrides`. Memory grows with clients and devices, by some hundred bytes each. If the table already
- * exists with these counts, it is kept. Returns the names of the columns.
+ * Creates the table `shared_devices`. It has a row for each decision whose client shares a device with another
+ * client. A row has `client_hash`, `seq` and `at`, and for each window how many clients were seen (this client
+ * included), and how many others had a mark. The answers of a replay do not change who was seen on a device. So the
+ * events are read once, sorted by time, and the counts serve all replays. Marks of others are as recorded. The
+ * function reads the views `decisions` and `scores`, and for marks also `outcomes` and `overrides`. Memory grows with
+ * clients and devices, by some hundred bytes each. If the table already exists with these counts, it is kept. Returns
+ * the names of the columns.
  */
 export async function createSharedDevicesTable(
   duck: QueryEngine,
@@ -353,8 +355,9 @@ type InputTable = (typeof TABLES_OF_INPUTS)[number];
 /**
  * Creates the view `inputs`. It has a row for each input from outside, sorted by client and then by time. Inputs of
  * the same millisecond have the sequence of the journal. `kind` is one of INPUT_KINDS, and columns that a kind does
- * not have are null. For each window of a sharing fact of the rule sets, a verdict has the number of clients on its
- * device, and the number of other clients with each mark. These numbers are null if no other client was seen.
+ * not have are null. A row of a verdict also has two kinds of counts for each window that facts of the rule sets ask
+ * about: the clients on the device, and the other clients with each mark. These numbers are null if no other client
+ * was seen.
  */
 export async function createInputView({ ask, duck }: Evidence, ruleSets: readonly RuleSet[]): Promise<void> {
   for (const table of TABLES_OF_INPUTS) await createInputTableView(duck, table, ask);

@@ -8,7 +8,7 @@ import { listSharedListNames, type ParsedRules } from '#decision/rules/rule-set.
 type Node = Member['value'];
 
 /**
- * Lists remarks on values in cases that no rule can see, probably because of a mistake in writing. Cases that cannot
+ * Lists a remark on each value in a case that no rule can see. Such a value is probably misspelt. Cases that cannot
  * be read are left out, because the parser of cases reports them.
  */
 export function listCaseRemarks(rules: ParsedRules, files: RuleFiles): readonly RuleProblem[] {
@@ -51,7 +51,7 @@ class CaseRemarks {
     return `no rule checks the shared list "${name}"${asked.length === 0 ? '' : formatNameHint(name, asked)}`;
   }
 
-  /** Adds a remark for each entry of a list of attribute values that no allowed value can match. */
+  /** If the list has values of an attribute, adds a remark for each entry that is not one of the allowed values. */
   #onEntries(list: Node): void {
     const attribute = this.#member(list, 'attribute')?.value;
     const name = attribute === undefined ? null : this.#file.toPlainValue(attribute);
@@ -96,7 +96,7 @@ class CaseRemarks {
 
 /**
  * Says why rules do not know an attribute's value, if the value is close to an allowed one. Returns null for all
- * other values, because a case may have a value that is not allowed on purpose, to show that it breaks no checkout.
+ * other values. A case may use a forbidden value on purpose, to show that the value breaks no checkout.
  */
 function explainSlip(declared: DeclaredAttribute, node: Node, file: YamlFile): string | null {
   const { name, type, oneOf } = declared;

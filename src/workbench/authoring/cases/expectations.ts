@@ -137,7 +137,7 @@ export function heldOutForm(rules: ParsedRules | null, description: string): For
   return listOrEmptyForm(rule, 'rule with a holdout', description);
 }
 
-/** The files of rules, each of which draws one kind of conclusion. */
+/** The rule files that decide an answer: groups, signals, verdicts and flags. */
 type Stage = Exclude<keyof RuleSetTrace, 'exempt'>;
 
 /** The file whose rules give each member of an answer. Members that no rule gives are left out. */
@@ -235,8 +235,8 @@ function traceLines(
 }
 
 /**
- * Tells whether a rule is shown. A signal is shown if it matched, and another rule if it was asked. Every rule is
- * shown that the case expected to match.
+ * Tells whether a rule is shown. A signal is shown if it matched, and another rule if it was asked. A rule that the
+ * case expected to match is always shown.
  */
 function isWorthShowing(stage: Stage, rule: RuleTrace, expected: ReadonlySet<unknown>): boolean {
   return expected.has(rule.name) || (stage === 'signals' ? rule.matched : rule.asked);

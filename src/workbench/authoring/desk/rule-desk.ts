@@ -65,7 +65,8 @@ const THREAD = new URL('./desk-thread.ts', import.meta.url);
 /**
  * Opens, compares, checks and saves rule sets for platforms, which take turns. The work runs in separate threads, so
  * no request of another platform waits for it, however hard a draft is to read. The methods throw `LimitExceeded` for
- * work that exceeds its limits, `QueueFull` if too much work waits, and the reason of a signal that ends the work.
+ * work that exceeds its limits, and `QueueFull` if too much work waits. If an AbortSignal ends the work, they throw
+ * its `reason`.
  */
 export class RuleDesk {
   readonly rulesDir: string;
@@ -117,8 +118,8 @@ export class RuleDesk {
   }
 
   /**
-   * Rewrites the cases of a draft to the lengths of waits that its rules give now. Returns null if the draft has
-   * problems.
+   * Changes the lengths of waits that the cases of a draft expect to those that its rules now give. Returns null if
+   * the draft has problems.
    */
   rewriteCases(owner: PlatformName, draft: DraftText, signal?: AbortSignal): Promise<UpdatedCases | null> {
     return this.#threads.run('rewriteCases', draft, { owner, signal });

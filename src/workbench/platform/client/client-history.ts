@@ -40,13 +40,13 @@ function declareHistoryEntry<const Kind extends string, P extends TProperties>(
 }
 
 export const HISTORY_ENTRY_SCHEMAS = {
-  score: declareHistoryEntry('score', 'A score was asked', {
+  score: declareHistoryEntry('score', 'A score was requested', {
     request: ScoredRequestSchema,
     ruleVersion: ruleVersionSchema,
     answer: ScoreAnswerSchema,
   }),
-  verdict: declareHistoryEntry('verdict', 'A verdict was asked', { decision: DecisionSchema }),
-  outcome: declareHistoryEntry('outcome', 'An outcome was reported, and counted or corrected', {
+  verdict: declareHistoryEntry('verdict', 'A verdict was requested', { decision: DecisionSchema }),
+  outcome: declareHistoryEntry('outcome', 'An outcome was reported. It changed the counts, or corrected an earlier outcome', {
     orderRef: s.plainText("The caller's order", 'order-1'),
     ...OrderOutcomeSchema.properties,
     amount: Type.Optional(
