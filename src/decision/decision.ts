@@ -23,14 +23,14 @@ export type Arm = (typeof ARMS)[number];
  * objective with which the trial began.
  */
 export const objectiveTextSchema = s.plainText(
-  'What a trial is judged by: a JSON object of what was said of it when it began; absent for lasting money alone',
+  'The objective by which a trial is judged: the members that were stated when it began, as a JSON object; absent if lasting money alone counts',
 );
 
 /** The draw of a client for a trial in which each version decides for a share of the clients. */
-const DrawSchema = s.shape('Of a trial: what the client was drawn into', {
+const DrawSchema = s.shape('The draw of the client in a trial', {
   version: Type.Unsafe<RuleVersion>(ruleVersionSchema),
-  percent: Type.Number({ minimum: 0, maximum: 100, description: 'The chance of that draw' }),
-  since: s.epochMs('Since when the shares of the trial are these'),
+  percent: Type.Number({ minimum: 0, maximum: 100, description: 'The chance of that draw, in percent' }),
+  since: s.epochMs('The time since which the trial has these shares'),
   objective: Type.Optional(objectiveTextSchema),
 });
 

@@ -8,7 +8,7 @@ import type { Holdout, ParsedRules, Rule, RuleSet } from './rules/rule-set.ts';
 
 export const HoldoutSchema = shape('A rule with a holdout that was reached and matched, and what was drawn', {
   rule: plainText('Its file and name, like "groups/blocked-by-unpaid-chain"'),
-  share: Type.Number({ description: 'Of the clients, from 0 to 1, as the rule had it' }),
+  share: Type.Number({ description: 'The share of the clients that the rule held out, from 0 to 1' }),
   heldOut: yesNo('It was skipped: the client is held out of it. Otherwise it applied'),
 });
 

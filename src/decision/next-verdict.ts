@@ -8,17 +8,17 @@ import { resetLadderAfterAbsence } from './payer/ladder.ts';
 import type { VerdictRequestContent } from './requests.ts';
 import { getPlatformSettings, type RuleSet, verdictSchema } from './rules/rule-set.ts';
 
-const ExpectedVerdictSchema = s.shape('What a request would be answered', {
+const ExpectedVerdictSchema = s.shape('The answer that a request would get', {
   at: s.epochMs('When it would be asked'),
   verdict: verdictSchema,
   waitSeconds: Type.Optional(waitSecondsSchema),
   rule: s.plainText('The rule that would give the verdict, or "otherwise"', 'otherwise'),
-  reason: s.plainText('As it would be answered', 'No reason to hold the payer back.'),
+  reason: s.plainText('The reason in this answer', 'No reason to hold the payer back.'),
 });
 
 export const NextVerdictSchema = s.named(
   'NextVerdict',
-  s.shape('What the next request of a client would be answered, as far as is known now', {
+  s.shape('The answer that the next request of a client would get, as far as is known now', {
     asked: s.shape('The request that is supposed', {
       like: s.describedChoice<'lastVerdict' | 'ordinary'>(
         { lastVerdict: 'the newest one that is kept', ordinary: 'an ordinary one, where none is kept' },
@@ -29,10 +29,10 @@ export const NextVerdictSchema = s.named(
       method: s.plainText('The payment method', 'card'),
       sellPointKey: s.plainText('Point of sale', 'shop-1'),
     }),
-    now: s.shape('If it is asked now', ExpectedVerdictSchema.properties),
+    now: s.shape('The answer to a request now', ExpectedVerdictSchema.properties),
     afterWait: s.nullable(
       s.shape(
-        'If it is asked once the wait is over that is due, or that `now` would begin; null without one',
+        'The answer to a request after the current wait, or after the wait that `now` would begin; null without a wait',
         ExpectedVerdictSchema.properties,
       ),
     ),

@@ -59,7 +59,7 @@ export const optionalObjectiveMembers = {
   cap: Type.Optional(MEMBERS.cap),
 } as const;
 
-const PartialSchema = shape('Of an objective, what somebody said', optionalObjectiveMembers);
+const PartialSchema = shape('The members of an objective that somebody stated', optionalObjectiveMembers);
 
 export type GivenObjective = ValueOf<typeof PartialSchema>;
 

@@ -34,7 +34,7 @@ export const LIST_KINDS = ['client', 'fingerprint', 'ip', 'method', 'sellPoint',
 
 export type ListKind = (typeof LIST_KINDS)[number];
 
-export const listKindSchema = choice(LIST_KINDS, 'What the entries of the list are');
+export const listKindSchema = choice(LIST_KINDS, 'The kind of the entries of the list');
 
 /** The kind of a list's entries. */
 export interface ListContent {

@@ -10,7 +10,7 @@ export type VerdictCommand = 'GET_NEW' | 'GET_SAME_STICKY' | 'WAIT' | 'BLOCK';
 /** What the report did. recorded: it is the first report of the order; superseded: it replaced the outcome known before; unchanged: it repeats the known outcome; outweighed: it says unpaid, but the order is paid and stays paid; stale: a newer or stronger report is known; unknownPayer: the payer was erased, and the report changes nothing */
 export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'outweighed' | 'stale' | 'unknownPayer';
 
-/** What the entries of the list are */
+/** The kind of the entries of the list */
 export type ListKind = 'client' | 'fingerprint' | 'ip' | 'method' | 'sellPoint' | 'attribute';
 
 /** A place in a rule file */
@@ -293,7 +293,7 @@ export interface EventPage {
   readonly next: string;
 }
 
-/** Why a decision fell as it did, and whether its rule set still says the same */
+/** Why a decision was made, and whether its rule set still gives the same answer */
 export interface Explanation {
   readonly decision: Decision;
   readonly rules: RulesAccount | null;
@@ -704,14 +704,14 @@ export interface NewBinding {
 }
 
 export interface NewList {
-  /** What the entries of the list are */
+  /** The kind of the entries of the list */
   readonly kind: ListKind;
   /** With kind attribute: the name of the attribute whose values the list has */
   readonly attribute?: string | undefined;
 }
 
 export interface NewListEntry {
-  /** Why, for whoever reads it later */
+  /** The reason, for whoever reads it later */
   readonly reason: string;
   /** A date and time (RFC 3339), like "2026-11-21T10:00:00Z" */
   readonly expiresAt?: string | undefined;
@@ -720,13 +720,13 @@ export interface NewListEntry {
 export interface NewOverride {
   /** The group that the client is put into. BLOCKED: refused until it is lifted or ends; TRUSTED: let through, whatever the signals say */
   readonly group: 'BLOCKED' | 'TRUSTED';
-  /** Why, for whoever reads it later */
+  /** The reason, for whoever reads it later */
   readonly reason: string;
   /** A date and time (RFC 3339), like "2026-11-21T10:00:00Z" */
   readonly expiresAt?: string | undefined;
 }
 
-/** What the next request of a client would be answered, as far as is known now */
+/** The answer that the next request of a client would get, as far as is known now */
 export interface NextVerdict {
   readonly asked: {
     readonly like: 'lastVerdict' | 'ordinary';
@@ -878,7 +878,7 @@ export interface RefusedPayers {
 export interface RollbackRequest {
   /** The candidate to roll back; absent: all candidates */
   readonly version?: string | undefined;
-  /** Why; the history keeps it */
+  /** The reason, which the history keeps */
   readonly reason: string;
   /** The revision that you looked at: the change is refused if the rollout has another one by now. Absent: any revision */
   readonly revision?: number | undefined;
@@ -924,12 +924,12 @@ export interface Rollout {
 export interface RolloutRequest {
   /** The rule set, like p2.v11 */
   readonly version: string;
-  /** The stage to bring the version to. shadow: decides on copies of requests, and is only compared; canary: decides for `percent` of the clients; active: decides for all */
+  /** What the version does from then on. shadow: decides on copies of requests, and is only compared; canary: decides for `percent` of the clients; active: decides for all */
   readonly mode: 'shadow' | 'canary' | 'active';
   readonly percent?: number | undefined;
-  /** The guard: a canary that is worse than the active version by more points than this is rolled back automatically */
+  /** The guard, in percentage points: a canary that is worse than the active version by more than this is rolled back automatically */
   readonly guard?: number | undefined;
-  /** True: the version may decide for more than 20 % although it answers very differently from the active version; otherwise that is refused, with figures */
+  /** True: the version may decide for more than 20 % even if it answers very differently from the active version. False: such a change is refused, with figures */
   readonly acceptDifference?: boolean | undefined;
   /** Further candidates beside `version`, in the same draw: no client is in two of them */
   readonly also?:
@@ -953,7 +953,7 @@ export interface RolloutRequest {
   readonly windowDays?: number | undefined;
   readonly reversalDays?: number | null | undefined;
   readonly cap?: number | null | undefined;
-  /** Why; the history keeps it */
+  /** The reason, which the history keeps */
   readonly reason: string;
   /** The revision that you looked at: the change is refused if the rollout has another one by now. Absent: any revision */
   readonly revision?: number | undefined;
@@ -997,7 +997,7 @@ export interface RulesAccount {
   };
 }
 
-/** One rule with what it saw */
+/** One rule, with the values of the facts that it asked for */
 export interface RuleTrace {
   readonly name: string;
   readonly description: string;
@@ -1072,7 +1072,7 @@ export interface TracesLeft {
   readonly traces: string;
 }
 
-/** What was seen of the trial of a candidate */
+/** Figures of the trial of a candidate */
 export interface TrialCounts {
   readonly version: string;
   readonly trial: string;

@@ -34,7 +34,7 @@ interface EvidenceFolders {
 export interface EvidenceProcessInput {
   readonly task: EvidenceTask;
   readonly folders: EvidenceFolders;
-  /** The draft that an option names. Null if there is no such draft, or if RULES_DIR has the same files. */
+  /** The draft that an option names. Null if all versions that options name are in RULES_DIR. */
   readonly draft: DraftText | null;
   readonly holdoutSecret: string;
   readonly formerSecret: string | null;

@@ -21,7 +21,7 @@ export const ReportingSchema = named(
     'What the platform sends, as all nodes see it: whether it still reports outcomes, and what it tells of payers',
     {
       hints: SentHintsSchema,
-      newestAt: nullable(epochMs('Of the newest report; null: there never was one')),
+      newestAt: nullable(epochMs('The time of the newest report; null: there never was one')),
       usualMs: nullable(
         Type.Number({
           description:
@@ -29,11 +29,11 @@ export const ReportingSchema = named(
         }),
       ),
       awaited: count('Orders that were granted after the newest report'),
-      awaitedSince: nullable(epochMs('Of the first of them; null without any')),
+      awaitedSince: nullable(epochMs('The time when the first of them was granted; null without any')),
       unreportedShare: nullable(
         Type.Number({
           description:
-            'Of the orders granted within a week and longer ago than that time: of which nothing was reported, from 0 to 1',
+            'The share of orders of which nothing was reported, from 0 to 1, among those granted within a week and longer ago than that time',
         }),
       ),
       stopped: yesNo(

@@ -46,9 +46,9 @@ const LinkedMoneySchema = Type.Record(
   s.named(
     'LinkedMoney',
     s.shape('Amounts of orders, by what became of the orders', {
-      paid: money('Of those paid'),
-      reversed: money('Of those taken back'),
-      unpaid: money('Of those unpaid'),
+      paid: money('Money of the paid orders'),
+      reversed: money('Money of the orders that were paid and taken back'),
+      unpaid: money('Money of the unpaid orders'),
     }),
   ),
   { description: 'By currency, in its units' },
@@ -60,7 +60,7 @@ const RefusedSchema = s.named(
     clients: s.count('All clients whom it would refuse'),
     payers: s.count('The clients among them with a paid order that was not taken back'),
     orders: s.count('Their paid orders'),
-    money: Type.Record(money('Sum'), { description: 'What they paid, by currency' }),
+    money: Type.Record(money('Sum'), { description: 'The money that they paid, by currency' }),
   }),
 );
 
@@ -109,18 +109,18 @@ export const ClientLinksSchema = s.named(
   'ClientLinks',
   s.shape('The clients who share devices or addresses with a client', {
     clientIdKey: s.plainText('As the caller chose it', 'ann'),
-    from: s.epochMs('Since when was looked'),
+    from: s.epochMs('The time from which on links were searched'),
     asOf: Type.Optional(asOfMomentShape),
     complete: s.yesNo('False: a part of the archive or of the journal could not be read, or was too much'),
-    devices: s.list(LinkedDeviceSchema, 'Those of the client first, then by how many clients they link'),
-    clients: s.list(LinkedClientSchema, 'The client itself first, then the closest ties'),
-    cut: s.shape('What is there and not shown', {
+    devices: s.list(LinkedDeviceSchema, 'The devices: those of the client first, then the others by how many clients they link'),
+    clients: s.list(LinkedClientSchema, 'The clients: the client itself first, then those with the closest ties'),
+    cut: s.shape('Numbers of what was found and is not shown', {
       devices: s.count('Devices and addresses'),
       clients: s.count('Clients; those with the weakest ties are left out first'),
     }),
     proposal: s.shape(
-      'Whom a list could block together: linked more closely than by a single address, without an override TRUSTED, and with no more orders paid than unpaid or taken back; nobody where none of them has one of these',
-      { clients: s.list(Type.String(), 'Who'), refused: RefusedSchema },
+      'Clients whom a list could block together: they are linked more closely than by a single address, have no override TRUSTED, and have no more orders paid than unpaid or taken back. Nobody is proposed if none of them has an order that is unpaid or taken back',
+      { clients: s.list(Type.String(), 'The clients'), refused: RefusedSchema },
     ),
   }),
 );

@@ -81,11 +81,11 @@ export const FoundRecordsSchema = s.named(
       s.choice(FOUND_KINDS, 'A kind'),
       'Kinds that were not looked for, because the key may not read them',
     ),
-    lookedAt: s.shape('How far was looked for payers, orders, requests and devices', {
-      backTo: s.nullable(s.epochMs('Everything from then on was looked at; null: nothing is kept')),
-      hasOlder: s.yesNo('There are older records, which were not looked at'),
+    lookedAt: s.shape('How far back payers, orders, requests and devices were searched', {
+      backTo: s.nullable(s.epochMs('The time from which on everything was searched; null: nothing is kept')),
+      hasOlder: s.yesNo('There are older records, which were not searched'),
       complete: s.yesNo(
-        'All that is kept was looked at; otherwise some of it is older, came since `upTo`, or is `unread`',
+        'All that is kept was searched; false: some of it is older, came since `upTo`, or is `unread`',
       ),
       upTo: Type.Optional(s.epochMs('What happened from then on was not read yet')),
       unread: Type.Optional(UnreadDecisionsListSchema),

@@ -6,7 +6,7 @@ const DESCRIPTION = `Classifies a payer and says whether a payment requisite may
 Call score when the checkout is open and the amount is known, then verdict directly before a requisite is
 issued. Both are decisions, not pings: repeated verdicts move the payer up the cooldown ladder.
 
-Checks come in this order: rate, key (401), grant (403), body (415, 413, 400). About 20 requests a second
+Checks come in this sequence: rate, key (401), grant (403), body (415, 413, 400). About 20 requests a second
 are taken from one client IP; over it answers are delayed, then the connection is dropped without an answer.
 Unknown members of a body are ignored, and named in X-Ignored-Members. A member that comes twice is a 400. Whoever gets no answer to a verdict asks
 again with the same Idempotency-Key; with a new one the payer takes another step. An optional member

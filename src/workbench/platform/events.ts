@@ -208,7 +208,7 @@ const readEvents = declareOperation({
   summary: 'Read the event feed, oldest first',
   description: `Verdicts, outcomes, bindings, overrides, ended waits and erasures, for a copy in another system. Ask again with \`next\`,
 which stays valid while the archive keeps its rows. Each event comes at least once, and the events of one payer
-come in order; the \`id\` of an event never changes, so that repeats can be dropped. Lost events are reported by an
+come in sequence; the \`id\` of an event never changes, so that repeats can be dropped. Lost events are reported by an
 event of the type \`gap\`. With \`wait\`, an answer without events comes after that time, or when the node shuts down.`,
   grant: 'events',
   parameters: [AFTER, LIMIT, WAIT],

@@ -182,7 +182,7 @@ export const makeList = declareOperation({
 });
 
 const ListEntryBodySchema = Type.Object({
-  reason: text(REASON_CHARACTERS_MAX, 'Why, for whoever reads it later', 'shared by a ring'),
+  reason: text(REASON_CHARACTERS_MAX, 'The reason, for whoever reads it later', 'shared by a ring'),
   expiresAt: Type.Optional(instant),
 });
 
@@ -276,7 +276,7 @@ export const importListEntries = declareOperation({
     words: ['list', 'file'],
   },
   summary: 'Change many entries of a shared list',
-  description: `Up to ${LINES_MAX} as one JSON object a line, each answered by a line in the same order. A line puts a value on the list, or removes it with \`remove\`; a bad line does not stop the others. The audit notes for every hundred lines how many entries were added, changed and removed, with a digest; each entry keeps its own reason.`,
+  description: `Up to ${LINES_MAX} as one JSON object a line, each answered by a line in the same sequence. A line puts a value on the list, or removes it with \`remove\`; a bad line does not stop the others. The audit notes for every hundred lines how many entries were added, changed and removed, with a digest; each entry keeps its own reason.`,
   grant: 'lists',
   parameters: [LIST_IN_PATH],
   body: LINES_BODY,

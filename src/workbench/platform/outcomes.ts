@@ -260,7 +260,7 @@ const OUTCOMES_BODY: ReadableBody<OrderReport | 'lines'> = {
 const reportOutcomes = declareOperation({
   route: 'post /v1/platform/outcomes',
   summary: 'Report what became of an order',
-  description: `One outcome as JSON, or up to ${LINES_MAX} as one JSON object a line, each answered by a line in the same order. A repeat changes nothing. A payment stands until it is reported REVERSED: no other UNPAID takes it back. Amounts are totals captured or taken back so far. TECHNICAL counts neither way, nor does UNPAID of an order that was asked for and never granted. A cause is allowed only with UNPAID. \`askedBy\` warns that another client asked for the order; the report counts all the same.`,
+  description: `One outcome as JSON, or up to ${LINES_MAX} as one JSON object a line, each answered by a line in the same sequence. A repeat changes nothing. A payment stands until it is reported REVERSED: no other UNPAID takes it back. Amounts are totals captured or taken back so far. TECHNICAL counts neither way, nor does UNPAID of an order that was asked for and never granted. A cause is allowed only with UNPAID. \`askedBy\` warns that another client asked for the order; the report counts all the same.`,
   grant: 'outcomes',
   body: OUTCOMES_BODY,
   answers: {

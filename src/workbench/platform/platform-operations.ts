@@ -54,7 +54,7 @@ export const PLATFORM_OPERATIONS = {
 const DESCRIPTION = `What the platform owner tells the service, and may ask of it: outcomes of orders, bindings and
 overrides of clients, decisions with their explanations, shared lists, and which version of the rules decides.
 
-Checks come in this order: key (401), grant (403), body (415, 413, 400). Times are RFC 3339,
+Checks come in this sequence: key (401), grant (403), body (415, 413, 400). Times are RFC 3339,
 in answers in UTC. Unknown parameters and members are refused, and so is a member that comes twice. An optional member
 that is null or "" is read like an absent one. Every client, order and decision belongs to the platform
 of the key. Lists come in pages of \`limit\`: ask again with \`after\` and the \`next\` of an answer, until that is null; the
@@ -76,7 +76,7 @@ export function createPlatformDocument(): OpenApiDocument {
       { name: 'Find', description: 'Payers, orders and more by a part of their ids' },
       { name: 'Events', description: 'The event feed, for copies in other systems' },
       { name: 'Lists', description: 'Shared lists, which change without a release of rules' },
-      { name: 'Rules', description: 'Show which version decides' },
+      { name: 'Rules', description: 'Show the active version' },
       { name: 'Approvals', description: 'Changes that somebody else must approve' },
       { name: 'Access', description: 'Keys, people and the audit' },
       { name: 'Evidence', description: 'What rules were worth, on recorded outcomes' },

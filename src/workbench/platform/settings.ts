@@ -12,20 +12,20 @@ import type { PlatformOperationParts } from './parts.ts';
 export const SettingsSchema = named(
   'Settings',
   shape('The settings of this node; they are changed in its environment', {
-    platform: plainText('Of whoever asks; * is the whole installation', 'shop'),
+    platform: plainText('The platform of whoever asks; * is the whole installation', 'shop'),
     approvals: choice(['off', 'required'], 'Whether somebody else approves what reaches most payers'),
     limits: shape('How much may be asked', {
       perSecond: count('Requests of callers from one address; 0: any number'),
-      burst: count('At once, before that counts'),
-      atOnce: count('Of one key or session here, at the listener of platforms'),
+      burst: count('How many requests may come at once before that limit counts'),
+      atOnce: count('How many requests of one key or session this node answers at the same time, at the listener of platforms'),
     }),
-    keptMs: shape('How long what is kept, in ms', {
+    keptMs: shape('How long each kind of data is kept, in ms', {
       clients: count('What is known of a payer, after the last change'),
       decisions: count('Decisions in the store'),
       archive: nullable(count('Decisions and outcomes in the archive; null: nothing is archived')),
       audit: count('Entries of the audit'),
     }),
-    repeatsErasures: yesNo('Whether who was erased is erased again after a backup is put back'),
+    repeatsErasures: yesNo('After a backup is put back, clients who had been erased are erased again'),
     callers: shape('Where the client library reaches this node', {
       port: count('0: the system chose one'),
       tls: yesNo('Whether it speaks TLS itself'),
@@ -40,7 +40,7 @@ const readSettings = declareOperation({
   description:
     'Shows the settings as the answering node read them at its start. The console shows them; none is secret.',
   grant: ANY_CONSOLE_OPERATION,
-  answers: declareJsonAnswer('Of this node', SettingsSchema),
+  answers: declareJsonAnswer('The settings of this node', SettingsSchema),
   answer: async (
     { caller: { platform } },
     parts: PlatformOperationParts,

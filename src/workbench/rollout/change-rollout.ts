@@ -38,7 +38,7 @@ export const RolloutStatusSchema = named(
       'The stored rollout cannot be read; nodes go on with theirs, and a rollback writes it again',
     ),
     nodes: nullable(list(NodeSchema, 'Nodes that reported in the last 10 s; null for a key of one platform')),
-    trials: list(TrialSchema, 'Of each candidate'),
+    trials: list(TrialSchema, 'The trial of each candidate'),
     previous: nullable(
       createVersionRefSchema('The version that a rollback returns to when nothing is on trial; null: none'),
     ),

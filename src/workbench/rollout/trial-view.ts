@@ -43,7 +43,7 @@ const interval = nullable(
 const ClientShareSchema = shape('A share of the clients of both versions', {
   name: choice(
     GUARDED_SHARES.map(({ name }) => name),
-    'Of what',
+    'What the clients of the share got or did',
   ),
   active: interval,
   candidate: interval,
@@ -53,16 +53,16 @@ type ClientShare = ValueOf<typeof ClientShareSchema>;
 
 export const TrialSchema = named(
   'TrialCounts',
-  shape('What was seen of the trial of a candidate', {
+  shape('Figures of the trial of a candidate', {
     version: Type.Unsafe<RuleVersion>(ruleVersionSchema),
     trial: plainText('Name of the trial'),
-    arms: shape('By version', { active: ArmCountsSchema, candidate: ArmCountsSchema }),
+    arms: shape('Counts by version', { active: ArmCountsSchema, candidate: ArmCountsSchema }),
     earliest: nullable(
       epochMs(
         'The earliest time at which the experiment answers; later by the days that reversals take, where the objective does not say them. Null for a shadow, and where the objective cannot be read',
       ),
     ),
-    shares: list(ClientShareSchema, 'Of a canary'),
+    shares: list(ClientShareSchema, 'Shares of the clients of a canary; empty for a shadow'),
     breach: nullable(
       plainText(
         'Why the guard rolls the canary back, by the clients of all platforms; null while it does not, and for a key of one platform',
@@ -74,7 +74,7 @@ export const TrialSchema = named(
     ),
     shadow: shape('Answers of a shadow compared with those given', {
       compared: count('Verdicts that both decided'),
-      different: count('Of these, answered otherwise'),
+      different: count('The verdicts among them that differ'),
       differences: list(
         shape('A kind of difference', {
           change: plainText('Like "WAIT/attempt-unpaid -> BLOCK/bot-blocked"'),

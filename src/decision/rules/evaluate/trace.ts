@@ -35,15 +35,15 @@ const SEEN = {
     'An operator of json-rules-engine, an operator of multiples, or known: the fact has a value',
   ),
   expected: Type.Union([nullableFactValueSchema, Type.Array(factValueSchema)], {
-    description: 'What it is compared with; null: the other fact is not known',
+    description: 'The value that the fact is compared with; null: the other fact is not known',
   }),
   list: Type.Optional(s.plainText('The list of the rule set that the expected values stand in')),
   otherFact: Type.Optional(
-    s.plainText('Another fact that it is compared with, by label; `expected` is its value'),
+    s.plainText('The label of another fact that the fact is compared with; `expected` is the value of that fact'),
   ),
   seen: Type.Unsafe<NullableFactValue>({
     ...nullableFactValueSchema,
-    description: 'What the fact was; null: not known; "hmac:..": a pseudonym, beside constants in clear',
+    description: 'The value of the fact; null: not known; "hmac:..": a pseudonym, while the constants are shown in clear',
   }),
 };
 
@@ -108,25 +108,25 @@ export type ComparisonTrace = Extract<ConditionTrace, { kind: 'comparison' }>;
 
 export const RuleTraceSchema = s.named(
   'RuleTrace',
-  s.shape('One rule with what it saw', {
-    name: s.plainText('Of the rule'),
+  s.shape('One rule, with the values of the facts that it asked for', {
+    name: s.plainText('The name of the rule'),
     description: s.plainText("The analyst's words"),
-    priority: Type.Number({ description: 'Higher is asked first' }),
+    priority: Type.Number({ description: 'The priority: rules with a higher one are asked first' }),
     at: locationSchema,
     gives: Type.Unsafe<string | number>({
       type: ['string', 'number'],
       description: 'What it gives when it matches: a group, a weight, a verdict, a flag',
     }),
     asked: s.yesNo(
-      'False behind the first match, and of a signal for whoever is exempt: the decision did not depend on it',
+      'The decision depended on it; false for a rule after the first match, and for a signal if the payer is exempt',
     ),
-    matched: s.yesNo('Whether its conditions hold, asked or not'),
+    matched: s.yesNo('Its conditions hold, even if it was not asked'),
     heldOut: Type.Optional(
-      Type.True({ description: 'The client is held out of it, so that it does not count' }),
+      Type.True({ description: 'The client is held out of the rule, so the rule does not count' }),
     ),
     outweighedBy: Type.Optional(
       s.plainText(
-        'Of a signal: another one about the same thing, which counts in its place',
+        'For a signal: the other signal about the same thing, which counts in its place',
         'very-crowded-ip',
       ),
     ),

@@ -55,7 +55,7 @@ export const WrittenConstantSchema = named(
       },
       'What may stand there',
     ),
-    unit: nullable(plainText('Of its values; null: none')),
+    unit: nullable(plainText('The unit of its values; null: none')),
     description: plainText('What it means; empty when that is not known'),
   }),
 );

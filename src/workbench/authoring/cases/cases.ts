@@ -178,7 +178,7 @@ function sortUnordered(member: string, value: unknown): unknown {
 }
 
 const ToldFailureSchema = shape('A case that failed', {
-  caseName: plainText('Of the case'),
+  caseName: plainText('The name of the case'),
   /** The location of the failing step. */
   at: locationSchema,
   lines: list(
@@ -188,7 +188,7 @@ const ToldFailureSchema = shape('A case that failed', {
 });
 
 export const CaseResultsSchema = shape('What the cases of the version say', {
-  problems: list(RuleProblemSchema, 'In the order of reading'),
+  problems: list(RuleProblemSchema, 'The problems, in the sequence of reading'),
   passed: count('Cases'),
   failed: count('Cases'),
   failures: list(ToldFailureSchema, 'The first twenty of them'),

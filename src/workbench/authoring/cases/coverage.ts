@@ -13,12 +13,12 @@ import { type Location, locationSchema } from '#decision/rules/problem.ts';
 import { countRules, type MatchableRule, type RuleSet } from '#decision/rules/rule-set.ts';
 
 const testedShare = (description: string) =>
-  shape(description, { tested: count('Of them'), total: count('All'), percent: percent('Rounded down') });
+  shape(description, { tested: count('Those of them that are tested'), total: count('All of them'), percent: percent('Rounded down') });
 
 export type CoveredShare = ValueOf<ReturnType<typeof testedShare>>;
 
 const UntestedRuleSchema = shape('A rule, or an `otherwise`, that decided in no case', {
-  name: plainText('Of the rule'),
+  name: plainText('The name of the rule'),
   at: locationSchema,
   asked: yesNo('Cases asked it; otherwise an earlier rule always answered first'),
 });
@@ -27,7 +27,7 @@ const UntestedRuleSchema = shape('A rule, or an `otherwise`, that decided in no 
 const UNSEEN_SIDES = ['true', 'false', 'true and false'] as const;
 
 const OneSidedConditionSchema = shape('A condition seen only one way', {
-  rule: plainText('Of the rule'),
+  rule: plainText('The name of the rule'),
   condition: plainText('As written'),
   at: locationSchema,
   missing: choice(UNSEEN_SIDES, 'What no case has shown'),
@@ -36,8 +36,8 @@ const OneSidedConditionSchema = shape('A condition seen only one way', {
 export const CoverageSchema = shape('What the cases exercise', {
   rules: testedShare('Rules that decided in a case'),
   conditions: testedShare('Conditions seen both true and false'),
-  untestedRules: list(UntestedRuleSchema, 'In the order of asking'),
-  oneSidedConditions: list(OneSidedConditionSchema, 'In the order of asking'),
+  untestedRules: list(UntestedRuleSchema, 'The untested rules, in the sequence of asking'),
+  oneSidedConditions: list(OneSidedConditionSchema, 'The conditions, in the sequence of asking'),
 });
 
 export type Coverage = ValueOf<typeof CoverageSchema>;

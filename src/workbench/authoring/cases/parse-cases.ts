@@ -102,7 +102,7 @@ export function caseFileForm(rules: ParsedRules | null): Form<readonly RuleCase[
       heldOut: withDefault(heldOutForm(rules, 'The rules that the clients of the case are held out of.'), []),
       steps: withMessageName(
         '"steps"',
-        listForm(createStepForm(rules), 'a step', 'What happens, in this order.'),
+        listForm(createStepForm(rules), 'a step', 'What happens, in this sequence.'),
       ),
     },
     ({ lists, ...own }, { file, node }): RuleCase => ({

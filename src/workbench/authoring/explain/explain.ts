@@ -54,21 +54,21 @@ import {
 import { createSupportTexts } from './support-texts.ts';
 
 const why = plainText('Why, in a sentence');
-const rules = list(RuleTraceSchema, 'In the order of asking');
+const rules = list(RuleTraceSchema, 'The rules, in the sequence of asking');
 
 export const RulesAccountSchema = named(
   'RulesAccount',
   shape('How the rules came to a verdict', {
     groups: shape('How the group came about', {
       group: clientGroupSchema,
-      rule: plainText('That gave it'),
+      rule: plainText('The rule that gave it'),
       why,
       rules,
     }),
     signals: shape('How the bot flag came about', {
       isBot: isBotSchema,
-      weight: Type.Number({ description: 'Of the matching signals' }),
-      threshold: Type.Number({ description: 'A bot from here on' }),
+      weight: Type.Number({ description: 'The sum of the weights of the matching signals' }),
+      threshold: Type.Number({ description: 'The least weight that makes a bot' }),
       why,
       /** The conditions under which no signal applies. Null if the rule set has none. */
       exempt: nullable(ConditionTraceSchema),
@@ -76,7 +76,7 @@ export const RulesAccountSchema = named(
     }),
     verdicts: shape('How the verdict came about', {
       verdict: verdictSchema,
-      rule: plainText('That gave it'),
+      rule: plainText('The rule that gave it'),
       why,
       rules,
     }),
@@ -96,7 +96,7 @@ const LadderAccountSchema = shape('The ladder, also in words', {
 });
 
 const RerunDifferenceSchema = shape('A member that comes out differently; null stands for an absent one', {
-  member: plainText('Of the decision'),
+  member: plainText('The name of a member of the decision'),
   recorded: Type.Unknown({ description: 'What the record says' }),
   rerun: Type.Unknown({ description: 'What the rules say' }),
 });
@@ -105,7 +105,7 @@ type RerunDifference = ValueOf<typeof RerunDifferenceSchema>;
 
 export const ExplanationSchema = named(
   'Explanation',
-  shape('Why a decision fell as it did, and whether its rule set still says the same', {
+  shape('Why a decision was made, and whether its rule set still gives the same answer', {
     decision: DecisionSchema,
     /** Null if the rule set that decided is not available. */
     rules: nullable(RulesAccountSchema),

@@ -13,7 +13,7 @@ export const OVERRIDE_CHANGE: NotedChange = ['override', OverrideSchema];
 export const ENDED_WAIT: NotedChange = [
   'wait ended',
   s.shape('A wait that was ended', {
-    decisionId: s.plainText('Of the decision that imposed it'),
+    decisionId: s.plainText('The id of the decision that imposed it'),
     waitUntil: s.nullable(s.epochMs('When it would have ended')),
   }),
 ];

@@ -227,7 +227,7 @@ const unbindClient = declareClientOperation({
 
 const OverrideBodySchema = Type.Object({
   group: overrideGroupSchema,
-  reason: s.text(1000, 'Why, for whoever reads it later', 'chargebacks'),
+  reason: s.text(1000, 'The reason, for whoever reads it later', 'chargebacks'),
   expiresAt: Type.Optional(s.instant),
 });
 
@@ -320,7 +320,7 @@ again. At most ${ENDED_WAITS_MAX} waits of a client and ${WAITS_ENDED_BY_PERSON_
     'WaitEndBody',
     Type.Object({
       decisionId: s.key('The decision whose wait is to end, as in X-Decision-Id', DECISION_ID),
-      reason: s.text(1000, 'Why, for whoever reads it later', 'the payer called'),
+      reason: s.text(1000, 'The reason, for whoever reads it later', 'the payer called'),
     }),
   ),
   answers: declareJsonAnswer('The wait is over, also when it was ended before', WaitEndSchema),

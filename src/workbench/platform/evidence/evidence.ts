@@ -95,7 +95,7 @@ const QuestionSchema = s.shape('A question that can be asked, described for a fo
         'A rule set, like p2.v11; without it: the one that decided last',
       ),
       isRequired: s.yesNo('It must be there'),
-      values: s.list(s.plainText('One of them'), 'Of a choice'),
+      values: s.list(s.plainText('A value'), 'The allowed values of a choice'),
       form: s.nullable(s.plainText('How a value is written')),
     }),
     'Besides the time',

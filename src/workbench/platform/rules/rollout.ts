@@ -32,7 +32,7 @@ import { parseBodyVersion } from './rule-version.ts';
 const percentage = Type.Number({ exclusiveMinimum: 0, maximum: 100 });
 
 const ReasonSchema = Type.Object({
-  reason: text(1000, 'Why; the history keeps it', 'longer first wait'),
+  reason: text(1000, 'The reason, which the history keeps', 'longer first wait'),
   revision: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -56,18 +56,18 @@ const RolloutBodySchema = Type.Object(
         canary: 'decides for `percent` of the clients',
         active: 'decides for all',
       },
-      'The stage to bring the version to',
+      'What the version does from then on',
     ),
     percent: Type.Optional(percentage),
     guard: Type.Optional({
       ...percentage,
       description:
-        'The guard: a canary that is worse than the active version by more points than this is rolled back automatically',
+        'The guard, in percentage points: a canary that is worse than the active version by more than this is rolled back automatically',
     }),
     acceptDifference: Type.Optional(
       Type.Boolean({
         description:
-          'True: the version may decide for more than 20 % although it answers very differently from the active version; otherwise that is refused, with figures',
+          'True: the version may decide for more than 20 % even if it answers very differently from the active version. False: such a change is refused, with figures',
       }),
     ),
     also: Type.Optional(
@@ -123,7 +123,7 @@ export const readRollout = declareOperation({
     summary: 'show which version decides, what is on trial, and what each node has loaded',
     description: '',
   },
-  summary: 'Show which version decides',
+  summary: 'Show the active version and the candidates on trial',
   description:
     'Shows the rollout, and what was seen of trials so far. A key of a platform sees the figures and orders of that platform; keys of the whole installation also see the nodes and the figures of all platforms.',
   grant: 'rules:read',

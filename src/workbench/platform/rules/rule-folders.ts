@@ -76,7 +76,7 @@ const LadderSettingsSchema = s.shape('Waits of the cooldown ladder', {
   ),
 });
 
-const problems = s.list(RuleProblemSchema, 'In the order of reading');
+const problems = s.list(RuleProblemSchema, 'The problems, in the sequence of reading');
 
 export const OpenedRuleFolderSchema = s.named(
   'OpenedRuleFolder',
@@ -116,18 +116,18 @@ export const OpenedRuleFolderSchema = s.named(
           s.plainText('The share of the clients for whom the rule is skipped, and up to which amounts'),
         ),
       }),
-      'By file, in the order in which they are asked',
+      'The rules by file, in the sequence in which they are asked',
     ),
     facts: s.list(
       s.shape('A fact that the rules ask for', {
         label: s.plainText('With its window, like "verdicts(10m)"', 'attemptOpen'),
         domain: s.oneOf('type', DOMAINS, 'What values the fact can have'),
-        unit: s.nullable(s.plainText('Of its values; null: none')),
+        unit: s.nullable(s.plainText('The unit of its values; null: none')),
         description: s.plainText('What it counts', 'A requisite was granted and is not paid yet'),
       }),
       'Each once',
     ),
-    constants: s.list(WrittenConstantSchema, 'In the order of the files'),
+    constants: s.list(WrittenConstantSchema, 'The constants, in the sequence of the files'),
     coverage: s.nullable(CaseResultsSchema),
   }),
 );
@@ -244,7 +244,7 @@ function createOutline(ruleSet: RuleSet, reader: PlatformName) {
 
 const ReleaseBodySchema = Type.Object({
   digest: s.withExample(
-    Type.String({ pattern: DIGEST_PATTERN, description: 'Of the files that were looked at' }),
+    Type.String({ pattern: DIGEST_PATTERN, description: 'The digest of the files that were read' }),
     s.DIGEST_EXAMPLE,
   ),
   reason: s.text(1000, 'Why, for the audit log', 'longer first wait'),
