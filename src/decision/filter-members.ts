@@ -143,7 +143,8 @@ export const LOOKUP_MEMBERS = {
   },
   outcome: {
     value: ['PAID', 'UNPAID', 'UNKNOWN'],
-    description: 'Only decisions whose order has this outcome; not allowed together with orderRef or clientIdKey',
+    description:
+      'Only decisions whose order has this outcome; not allowed together with orderRef or clientIdKey',
     label: 'outcome',
   },
 } as const satisfies Readonly<Record<string, SearchMember>>;

@@ -114,8 +114,8 @@ export function listHoldoutFacts(rules: RuleSet): readonly FactRef[] {
 }
 
 /**
- * Whether a holdout may apply. It never applies to a client about whom a person decided or who is on a shared list,
- * and never above the amount that the rule allows.
+ * Whether a holdout may apply. It never applies to a client who has an override or is on a shared list, and never
+ * above the amount that the rule allows.
  */
 function mayBeHeldOut(
   { facts }: RuleSet,

@@ -8,7 +8,9 @@ const positiveNumber = (description: string) => Type.Number({ exclusiveMinimum: 
 const costNumber = (description: string) => Type.Number({ minimum: 0, description });
 
 const MEMBERS = {
-  margin: positiveNumber('The margin: the share of its amount that remains of a payment that is not reversed'),
+  margin: positiveNumber(
+    'The margin: the share of its amount that remains of a payment that is not reversed',
+  ),
   reversalCost: costNumber('The cost of each payment that is reversed, in addition to its amount'),
   requisiteCost: costNumber('The cost of each requisite that was shown and not paid'),
   currency: nullable(
@@ -27,7 +29,9 @@ const MEMBERS = {
     description: 'How many days after its first request the actions of a client count',
   }),
   reversalDays: nullable(
-    count('The days after which a payment counts as lasting; null: computed from the ages at which the platform saw reversals'),
+    count(
+      'The days after which a payment counts as lasting; null: computed from the ages at which the platform saw reversals',
+    ),
   ),
   cap: nullable(
     positiveNumber(

@@ -77,7 +77,7 @@ function findOrderStage(decisions: readonly Decision[], client: ClientKey): Orde
   return own.length === 0 ? 'notAsked' : toOrderStage(own.some(({ verdict }) => isAttempt(verdict)));
 }
 
-/** Returns the stage of two that is farther: granted, then asked for, then not asked for. */
+/** Returns the farther of two stages of an order. `granted` is the farthest, then `turnedAway`, then `notAsked`. */
 function pickFartherOrderStage(a: OrderStage, b: OrderStage): OrderStage {
   if (a === 'granted' || b === 'granted') return 'granted';
   return a === 'notAsked' ? b : a;

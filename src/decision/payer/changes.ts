@@ -37,9 +37,9 @@ import {
 } from './outcomes.ts';
 
 /**
- * The effects that a report can have. In this sequence: the report was the first of its order, it changed the order's
- * result, it agrees with the result, it is outweighed by the payment, a newer or stronger result is known, or the
- * payer was erased.
+ * The effects that a report can have: `recorded` if it is the first report of its order, `superseded` if it replaces
+ * the outcome of the order, `unchanged` if it agrees with the outcome, `outweighed` if it says unpaid and the order
+ * stays paid, `stale` if a newer or stronger report is known, and `unknownPayer` if the payer was erased.
  */
 export const OUTCOME_EFFECTS = [
   'recorded',

@@ -41,7 +41,7 @@ export const clientGroupSchema = describedChoice<ClientGroup>(
     TRUSTED: 'stable history of payments',
     BLOCKED: 'blocked by decision or by a chain of unpaid attempts',
   },
-  "The group of the payer",
+  'The group of the payer',
 );
 
 /**

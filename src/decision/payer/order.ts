@@ -63,8 +63,8 @@ export const DatedReportSchema = shape('A report about an order', {
 export type DatedReport = ValueOf<typeof DatedReportSchema>;
 
 /**
- * How far an order came: a requisite was shown for it, or it was asked for and never granted, or no request for it is
- * known.
+ * How far an order came: `granted` if a requisite was shown for it, `turnedAway` if all requests for it were refused,
+ * and `notAsked` if no request for it is known.
  */
 export type OrderStage = 'granted' | 'turnedAway' | 'notAsked';
 

@@ -6,7 +6,9 @@ import type { Segment } from './archive-log.ts';
 
 const BITS_PER_ORDER = 10;
 
-/** With ten bits for each order and seven probes, about one segment in a hundred is read in vain. */
+/**
+ * The filter has ten bits for each order and tests seven of them, so about one segment in a hundred is read in vain.
+ */
 const PROBES = 7;
 
 const HASH_BITS = 32n;

@@ -14,7 +14,7 @@ import type { RedisConnection } from './connection/connection.ts';
 import type { ServerCalls } from './connection/server-calls.ts';
 import type { ClientErasure } from './erasure.ts';
 
-/** The most keys that one step looks at. That takes well under a millisecond, during which no request is served. */
+/** The most keys that one step reads. A step takes well under a millisecond, during which no request is served. */
 const SCAN_KEYS = 500;
 
 /** Reads and replaces the texts of states, documents and registers on every server. */

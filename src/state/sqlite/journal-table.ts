@@ -67,7 +67,7 @@ export class JournalTable {
   readonly #sql: ReturnType<typeof prepareStatements>;
   /** The entries that the index does not have yet. */
   readonly unindexedEntries: UnindexedEntries;
-  /** No decision up to this position is past its retention, as far as this process has looked. */
+  /** The position up to which this process has checked all rows and removed the decisions past their retention. */
   #looked = 0;
 
   constructor(db: DatabaseSync) {

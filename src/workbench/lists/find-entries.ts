@@ -26,7 +26,7 @@ interface EntrySearch {
 /** Kinds of entries whose values are kept in clear. All others are kept as HMACs, of which no part can be compared. */
 const READABLE_KINDS: ReadonlySet<ListKind> = new Set(['client', 'method', 'sellPoint', 'ip']);
 
-/** The number of entries that one step looks at. It takes about a millisecond. */
+/** The number of entries that one step reads. A step takes about a millisecond. */
 const STEP_ENTRIES = 5_000;
 
 /**

@@ -56,12 +56,15 @@ const LinkedMoneySchema = Type.Record(
 
 const RefusedSchema = s.named(
   'RefusedPayers',
-  s.shape('The clients whom a block would refuse, those of them who have paid so far, and how much they paid', {
-    clients: s.count('All clients whom it would refuse'),
-    payers: s.count('The clients among them with a paid order that was not taken back'),
-    orders: s.count('Their paid orders'),
-    money: Type.Record(money('Sum'), { description: 'The money that they paid, by currency' }),
-  }),
+  s.shape(
+    'The clients whom a block would refuse, those of them who have paid so far, and how much they paid',
+    {
+      clients: s.count('All clients whom it would refuse'),
+      payers: s.count('The clients among them with a paid order that was not taken back'),
+      orders: s.count('Their paid orders'),
+      money: Type.Record(money('Sum'), { description: 'The money that they paid, by currency' }),
+    },
+  ),
 );
 
 const LinkedDeviceSchema = s.named(
@@ -112,8 +115,14 @@ export const ClientLinksSchema = s.named(
     from: s.epochMs('The time from which on links were searched'),
     asOf: Type.Optional(asOfMomentShape),
     complete: s.yesNo('False: a part of the archive or of the journal could not be read, or was too much'),
-    devices: s.list(LinkedDeviceSchema, 'The devices: those of the client first, then the others by how many clients they link'),
-    clients: s.list(LinkedClientSchema, 'The clients: the client itself first, then those with the closest ties'),
+    devices: s.list(
+      LinkedDeviceSchema,
+      'The devices: those of the client first, then the others by how many clients they link',
+    ),
+    clients: s.list(
+      LinkedClientSchema,
+      'The clients: the client itself first, then those with the closest ties',
+    ),
     cut: s.shape('Numbers of what was found and is not shown', {
       devices: s.count('Devices and addresses'),
       clients: s.count('Clients; those with the weakest ties are left out first'),
@@ -306,7 +315,8 @@ function countHarm({ orders }: Pick<LinkedClient, 'orders'>): number {
 }
 
 /**
- * Counts the clients whom a list with these clients would refuse, and sums up what those of them who paid have paid.
+ * Counts the clients whom a list with these clients would refuse. Adds up the money that the payers among them have
+ * paid.
  */
 export function countRefusedPayers(
   clients: readonly Pick<LinkedClient, 'orders' | 'money'>[],

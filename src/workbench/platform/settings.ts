@@ -17,7 +17,9 @@ export const SettingsSchema = named(
     limits: shape('How much may be asked', {
       perSecond: count('Requests of callers from one address; 0: any number'),
       burst: count('How many requests may come at once before that limit counts'),
-      atOnce: count('How many requests of one key or session this node answers at the same time, at the listener of platforms'),
+      atOnce: count(
+        'How many requests of one key or session this node answers at the same time, at the listener of platforms',
+      ),
     }),
     keptMs: shape('How long each kind of data is kept, in ms', {
       clients: count('What is known of a payer, after the last change'),

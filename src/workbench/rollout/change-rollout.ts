@@ -384,7 +384,10 @@ export async function writeRollout(
   return { ...(await awaitNodes(fleet, next)), compared };
 }
 
-/** Waits until every live node follows the revision, but at most 6 s. Returns which nodes follow and which do not. */
+/**
+ * Waits until every live node follows the revision, but at most 6 s. Returns the nodes that follow it and the nodes
+ * that do not.
+ */
 async function awaitNodes(fleet: Fleet, rollout: Rollout): Promise<Omit<FollowReport, 'compared'>> {
   const deadline = performance.now() + FOLLOW_TIMEOUT_MS;
   for (;;) {

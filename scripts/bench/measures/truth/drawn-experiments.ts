@@ -124,8 +124,9 @@ export interface DrawnResult {
    * The version that was recommended first: the candidate or the active version. Null if no estimate recommended one.
    */
   recommended: string | null;
-  /** Whether any estimate had an interval of the value, and whether such an interval missed the truth. */
+  /** Whether an estimate had an interval of the value. */
   hasInterval: boolean;
+  /** Whether such an interval missed the truth. */
   missedTruth: boolean;
   /** The number of clients that the first estimate with an interval of the value said are needed. */
   clientsNamed: number | null;

@@ -39,11 +39,14 @@ const SEEN = {
   }),
   list: Type.Optional(s.plainText('The list of the rule set that the expected values stand in')),
   otherFact: Type.Optional(
-    s.plainText('The label of another fact that the fact is compared with; `expected` is the value of that fact'),
+    s.plainText(
+      'The label of another fact that the fact is compared with; `expected` is the value of that fact',
+    ),
   ),
   seen: Type.Unsafe<NullableFactValue>({
     ...nullableFactValueSchema,
-    description: 'The value of the fact; null: not known; "hmac:..": a pseudonym, while the constants are shown in clear',
+    description:
+      'The value of the fact; null: not known; "hmac:..": a pseudonym, while the constants are shown in clear',
   }),
 };
 

@@ -251,7 +251,10 @@ function listMarkCounts(facts: FactsByName, device: string): readonly FactRef[] 
   ];
 }
 
-/** Says for this kind of request whether the client may be known, and whether a verdict request is counted already. */
+/**
+ * Lists the conditions that every request of this kind meets: about a new or known client, and about counted verdict
+ * requests.
+ */
 function relateMoment(facts: FactsByName, moment: AssumedRequest): readonly Condition[] {
   const verdicts = facts.listWindows('verdicts');
   const distinct = FACTS_COUNTING_EVERY_REQUEST.flatMap((name) => facts.listWindows(name)).flatMap(

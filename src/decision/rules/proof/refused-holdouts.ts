@@ -9,8 +9,8 @@ import { Reasoner, type WorkLimits } from './reasoner.ts';
 const REFUSAL_LIMITS: WorkLimits = { questionStepsMax: 200_000, totalStepsMax: 1_000_000 };
 
 /**
- * Reports holdouts of rules that match only clients about whom a person decided or who are on a list. Such a rule
- * repeats a person's decision, so nobody may be held out of it.
+ * Reports holdouts of rules that match only clients who have an override or are on a shared list. Such a rule repeats
+ * a person's decision, so nobody may be held out of it.
  */
 export function listHoldoutProblems(
   rules: RulesForProofs & Pick<ParsedRules, 'verdicts'>,

@@ -425,7 +425,9 @@ function createRenewal(clientNow: () => Renewable | undefined, onError: (error: 
   };
 }
 
-/** The most keys that one command looks at. That takes some tenths of a millisecond, in which no request is served. */
+/**
+ * The most keys that one command reads. A command takes some tenths of a millisecond, in which no request is served.
+ */
 const KEYS_AT_ONCE = 500;
 
 /** Lists the matching keys of a server, some at a time. A key that is written during the scan may be left out. */

@@ -13,7 +13,11 @@ import { type Location, locationSchema } from '#decision/rules/problem.ts';
 import { countRules, type MatchableRule, type RuleSet } from '#decision/rules/rule-set.ts';
 
 const testedShare = (description: string) =>
-  shape(description, { tested: count('Those of them that are tested'), total: count('All of them'), percent: percent('Rounded down') });
+  shape(description, {
+    tested: count('Those of them that are tested'),
+    total: count('All of them'),
+    percent: percent('Rounded down'),
+  });
 
 export type CoveredShare = ValueOf<ReturnType<typeof testedShare>>;
 

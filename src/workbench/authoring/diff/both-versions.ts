@@ -428,8 +428,8 @@ function isDrawn(draw: Draw): Condition {
 }
 
 /**
- * Lists the conditions under which a client may be held out. Clients about whom a person decided or who are on a
- * shared list are never held out. Nor is a client held out for an amount above the rule's limit.
+ * Lists the conditions under which a client may be held out. A client who has an override or is on a shared list is
+ * never held out. Nor is a client held out for an amount above the rule's limit.
  */
 function listHoldoutConditions({ facts }: ParsedRules, { maxAmounts }: Holdout): readonly Condition[] {
   const known = new FactsByName(facts);

@@ -29,7 +29,10 @@ import {
 
 const DiffExampleSchema = shape('A payer whom the two versions answer differently', {
   request: choice(REQUEST_KINDS, 'What is asked for'),
-  differsIn: list(choice(ANSWER_MEMBERS, 'A part of the answer'), 'The parts in which they differ, of the nine that are compared'),
+  differsIn: list(
+    choice(ANSWER_MEMBERS, 'A part of the answer'),
+    'The parts in which they differ, of the nine that are compared',
+  ),
   facts: Type.Record(nullableFactValueSchema, {
     description: 'By label; null: not known; those not named are as of an ordinary first request',
   }),

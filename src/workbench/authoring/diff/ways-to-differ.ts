@@ -274,7 +274,9 @@ export const AnswerSchema = shape('What a version answers to a payer with certai
   clientGroup: clientGroupSchema,
   isBot: isBotSchema,
   paymentScore: plainText('As scores and records have it', '0.5000'),
-  payLimitValue: nullable(list(plainText('Like EUR:250.00'), 'The payment limits in a score answer; null if the answers have none')),
+  payLimitValue: nullable(
+    list(plainText('Like EUR:250.00'), 'The payment limits in a score answer; null if the answers have none'),
+  ),
   heldOut: list(
     plainText('A rule, and the share of the clients'),
     'What kept a rule from applying; of a verdict',

@@ -46,17 +46,21 @@ export const HISTORY_ENTRY_SCHEMAS = {
     answer: ScoreAnswerSchema,
   }),
   verdict: declareHistoryEntry('verdict', 'A verdict was requested', { decision: DecisionSchema }),
-  outcome: declareHistoryEntry('outcome', 'An outcome was reported. It changed the counts, or corrected an earlier outcome', {
-    orderRef: s.plainText("The caller's order", 'order-1'),
-    ...OrderOutcomeSchema.properties,
-    amount: Type.Optional(
-      s.plainText(
-        'The money that the result is about, like "25.5 EUR": of a payment what was captured less what was taken back; absent when it is not known',
+  outcome: declareHistoryEntry(
+    'outcome',
+    'An outcome was reported. It changed the counts, or corrected an earlier outcome',
+    {
+      orderRef: s.plainText("The caller's order", 'order-1'),
+      ...OrderOutcomeSchema.properties,
+      amount: Type.Optional(
+        s.plainText(
+          'The money that the result is about, like "25.5 EUR": of a payment what was captured less what was taken back; absent when it is not known',
+        ),
       ),
-    ),
-    report: Type.Optional(s.named('DatedReport', DatedReportSchema)),
-    turnedAway: Type.Optional(turnedAwaySchema),
-  }),
+      report: Type.Optional(s.named('DatedReport', DatedReportSchema)),
+      turnedAway: Type.Optional(turnedAwaySchema),
+    },
+  ),
   binding: declareHistoryEntry('binding', 'A binding was set or lifted', {
     binding: s.nullable(BindingSchema),
   }),
