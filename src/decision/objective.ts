@@ -8,9 +8,7 @@ const positiveNumber = (description: string) => Type.Number({ exclusiveMinimum: 
 const costNumber = (description: string) => Type.Number({ minimum: 0, description });
 
 const MEMBERS = {
-  margin: positiveNumber(
-    'The margin: the share of its amount that remains of a payment that is not reversed',
-  ),
+  margin: positiveNumber('The margin: what remains of each unit of money of a payment that is not reversed'),
   reversalCost: costNumber('The cost of each payment that is reversed, in addition to its amount'),
   requisiteCost: costNumber('The cost of each requisite that was shown and not paid'),
   currency: nullable(

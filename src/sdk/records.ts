@@ -940,7 +940,7 @@ export interface RolloutRequest {
     | undefined;
   /** True: one person alone makes a formerly active version active again; the history shows it, and an alert is raised */
   readonly emergency?: boolean | undefined;
-  /** The margin: the share of its amount that remains of a payment that is not reversed */
+  /** The margin: what remains of each unit of money of a payment that is not reversed */
   readonly margin?: number | undefined;
   /** The cost of each payment that is reversed, in addition to its amount */
   readonly reversalCost?: number | undefined;

@@ -24,8 +24,8 @@ export function createNumberedLog(door: RedisAccess, keys: typeof AUDIT_LOG_KEYS
   const onParts: RunCall = (command) => door.runOn(parts)(command);
   return {
     /**
-     * Appends all changes. Returns null if the terms are not met. A change is left out if the stored text of its id
-     * has another number than `expected`.
+     * Appends all changes. Returns null if the terms are not met. If a change has `expected`, it is made only if the
+     * stored text with its id has this number.
      */
     append: (changes, { unless, number, part } = {}) => {
       const { since, idsBegin, textsBegin } = unless ?? { since: '+inf', idsBegin: '', textsBegin: '' };
@@ -38,9 +38,7 @@ export function createNumberedLog(door: RedisAccess, keys: typeof AUDIT_LOG_KEYS
           : requireArray(what, made).map((one) => requireWholeNumber(what, one) === 1),
       );
     },
-    /**
-     * Reads the number that was given last (0 before the first), the horizon and the epoch, which ListPage explains.
-     */
+    /** Reads the newest number (0 if there is none), the horizon and the epoch. ListPage explains the last two. */
     head: () =>
       call(async (commands) => {
         const fields = commands.hmGet(head, ['latest', 'horizon', 'epoch']);
