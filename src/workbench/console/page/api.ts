@@ -180,10 +180,11 @@ export function reloadAnswers() {
 const LOST_MS = 30_000;
 
 /**
- * Requests an answer by GET, and returns its present state. The answer is requested again when the path changes, on
- * `reload`, and every `every` ms, which may be computed from the last answer. While a request is under way, `every`
- * sends no other request. Otherwise an answer that always comes late would never be shown. If the question is null,
- * nothing is requested. The last answer stays visible while the service does not answer.
+ * Requests an answer by GET, and returns its present state. The answer is requested again when the path
+ * changes, on `reload`, and every `every` ms, which may be computed from the last answer. While a request
+ * is under way, `every` sends no other request. Otherwise an answer that always comes late would never be
+ * shown. If the question is null, nothing is requested. The last answer stays visible while the service
+ * does not answer.
  */
 export function useAnswer<T>(
   question: Question<T> | null,

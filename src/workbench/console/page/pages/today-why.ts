@@ -47,8 +47,9 @@ interface WhyChangedProps extends RemedyContext {
 }
 
 /**
- * Explains why a verdict changed since the earlier time. It is the chosen verdict, or otherwise the one that changed
- * most. If its share fell, the verdict whose share rose most is explained, because it took the place.
+ * Explains why a verdict changed since the earlier time. It is the chosen verdict, or otherwise the one
+ * that changed most. If its share fell, the verdict whose share rose most is explained, because it took
+ * the place.
  */
 export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
   const { from, to } = getSpanOfAllSlots(found);
@@ -62,8 +63,8 @@ export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
   const change =
     useAnswer(query === null ? null : explorationQuestion(query)).data?.exploration.change ?? null;
   const ways = renderEarlierTimes(to - from, agoMs);
-  // The choice of another earlier time stays on the page. The time right before this span may have decisions even if
-  // the chosen earlier time has none.
+  // The choice of another earlier time stays on the page. The time right before this span may have
+  // decisions even if the chosen earlier time has none.
   if (before !== null && sumUp(before.all) === 0 && to - from < agoMs)
     return html`<section class="card">
       <h2>Why it changed</h2>

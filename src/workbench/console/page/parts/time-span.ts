@@ -39,8 +39,8 @@ export function readSpan({
 }
 
 /**
- * Reads `asOf`: figures show what was known at the end of this minute. Returns an empty object if the address names
- * no such minute.
+ * Reads `asOf`: figures show what was known at the end of this minute. Returns an empty object if the
+ * address names no such minute.
  */
 function readAsOf(minute: string | null | undefined): { readonly asOf?: number } {
   const { to } = readSpan({ to: minute });

@@ -52,8 +52,8 @@ export function DecisionPage({ place: { item }, session }: PageProps) {
 const PAGE_DECISIONS = 100;
 
 /**
- * A list of decisions: the query `key` that it answers, its first page, and the pages after it. Right after the
- * address has changed, the kept list may still answer the previous query, so `key` is compared.
+ * A list of decisions: the query `key` that it answers, its first page, and the pages after it. Right
+ * after the address has changed, the kept list may still answer the previous query, so `key` is compared.
  */
 interface Listed {
   readonly key: string;

@@ -139,8 +139,8 @@ interface EntriesProps {
   after: string | null;
   found: ListEntries;
   /**
-   * The searched value. It is not put into the address of the page, because the service keeps only the HMAC of a
-   * device or of the value of an attribute.
+   * The searched value. It is not put into the address of the page, because the service keeps only the
+   * HMAC of a device or of the value of an attribute.
    */
   value: string;
   find: (value: string) => void;

@@ -112,8 +112,8 @@ export function createCompletionSource(names: DraftNames) {
     const [, member = '', typed = ''] = /\b([a-z]\w*)["']?:\s*["']?([\w-]*)$/i.exec(before) ?? [];
     const options = listValuesOf(member, line.text, names);
     if (options !== null) {
-      // When the word is whole, no list is shown. Otherwise the Enter key would choose from the list and not end the
-      // line.
+      // When the word is whole, no list is shown. Otherwise the Enter key would choose from the list and
+      // not end the line.
       const isWhole = (word: string) => options.some(({ label }) => label === word);
       if (isWhole(typed) && !explicit) return null;
       return {
