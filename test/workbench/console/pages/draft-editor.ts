@@ -109,6 +109,47 @@ describeConsole("the editor of the console's drafts", (tab) => {
     await options().filter({ hasText: 'night-owlsshared' }).waitFor();
   });
 
+  it('offers the attributes that the draft declares where a fact names one, and explains them', async () => {
+    await begin('p2.v86');
+    await openFile('ruleset.yaml');
+    const declarations = tab.page.getByRole('textbox', { name: 'ruleset.yaml', exact: true });
+    await declarations.focus();
+    await tab.page.keyboard.press('Control+Home');
+    const written = [
+      'attributes:',
+      '  cardCountry: { type: text, length: 2 }',
+      '  "cartCategory": { type: text, oneOf: [games, "food"] }',
+      '  cardBin: { type: text, pseudonym: true }',
+      '',
+    ].join('\n');
+    await declarations.evaluate((content, pasted) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/plain', pasted);
+      content.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+    }, written);
+    await openFile('verdicts.yaml');
+    await typeOnTop('# - { fact: clientsOnAttribute, params: { name: ');
+    await tab.page.keyboard.press('Control+Space');
+    await options().first().waitFor();
+    expect(await options().allTextContents()).to.deep.equal(['cardBintext, kept as a pseudonym']);
+    await tab.page.keyboard.press('Escape');
+    await typeOnTop('# - { fact: attribute, params: { name: ca');
+    await options().filter({ hasText: 'cardCountrytext of up to 2 characters' }).waitFor();
+    await options().filter({ hasText: 'cartCategorytext: games, food' }).waitFor();
+    await tab.page.keyboard.type('rdC');
+    await tab.page.locator('.cm-completionInfo').getByText('Declared by ruleset.yaml, line 2.').waitFor();
+    expect(await tab.axeFindings()).to.deep.equal([]);
+    await tab.page.keyboard.press('Enter');
+    expect(await line()).to.equal('# - { fact: attribute, params: { name: cardCountry}}');
+    const meaning = tab.page.locator('.meaning');
+    await meaning.getByText('attribute(cardCountry) text of up to 2 characters').waitFor();
+    expect(await meaning.getByRole('button').allTextContents()).to.deep.equal(['verdicts.yaml:1']);
+    await typeOnTop('# - name: ca');
+    await tab.page.keyboard.press('Control+Space');
+    await tab.page.keyboard.type('r');
+    expect(await options().count()).to.equal(0);
+  });
+
   it('explains the fact at the cursor, and leads to every place that asks for it', async () => {
     await begin('p2.v83');
     await openFile('groups.yaml');

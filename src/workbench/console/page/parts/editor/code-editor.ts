@@ -16,9 +16,9 @@ import { tags } from '@lezer/highlight';
 import {
   completionTheme,
   createCompletionSource,
+  createFactTooltip,
   type DraftNames,
   type ExplainedFact,
-  factTooltip,
   findFactAt,
 } from './rule-words.ts';
 
@@ -100,7 +100,7 @@ export class CodeEditor {
 
   #tellFact() {
     const { state } = this.#view;
-    const fact = findFactAt(state, state.selection.main.head)?.fact ?? null;
+    const fact = findFactAt(state, state.selection.main.head, this.#parts.names)?.fact ?? null;
     if (fact !== this.#fact) this.#parts.onFact(fact);
     this.#fact = fact;
   }
@@ -125,7 +125,7 @@ export class CodeEditor {
         isOfRules
           ? [
               autocompletion({ override: [createCompletionSource(names)], icons: false }),
-              factTooltip,
+              createFactTooltip(names),
               completionTheme,
             ]
           : [],

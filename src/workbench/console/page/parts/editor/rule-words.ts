@@ -7,12 +7,17 @@ import {
 import type { EditorState, Extension } from '@codemirror/state';
 import { EditorView, hoverTooltip } from '@codemirror/view';
 import type { RuleWords } from '#workbench/console/bundle.ts';
+import { isBeforeAttributeName } from './attribute-place.ts';
+import { listDeclaredAttributes } from './declared-attributes.ts';
 
 /** JSON that the bundler puts in, so that the page has the words of the service that it belongs to. */
 declare const RULE_WORDS: string;
 
-/** A fact that rules may ask for, with its explanation for analysts. */
-export type ExplainedFact = RuleWords['facts'][number];
+/**
+ * A fact that rules may ask for, with its explanation for analysts. `attribute` is the name of a declared
+ * attribute, which rules ask for by that name.
+ */
+export type ExplainedFact = RuleWords['facts'][number] & { readonly attribute?: string };
 
 /** Names that only this draft and its platform have. */
 export interface DraftNames {
@@ -101,6 +106,34 @@ function listWordsOf(fact: ExplainedFact | undefined): readonly string[] {
   return values.match(/\b[A-Z][A-Z_]+\b/g) ?? [];
 }
 
+/** The greatest number of characters between a fact and the name of its attribute. */
+const PARAMS_REACH = 300;
+
+/**
+ * Lists the attributes that may be named at an offset of the text. The list is empty if no attribute is
+ * named there.
+ */
+function listAttributesAt(state: EditorState, at: number, names: DraftNames): readonly ExplainedFact[] {
+  const text = state.sliceDoc(Math.max(0, at - PARAMS_REACH), at);
+  const [named, before = ''] = /^(.*)\bname["']?:\s*["']?\w*$/s.exec(text) ?? [];
+  if (named === undefined || !isBeforeAttributeName(before)) return [];
+  const asked = FACTS.get([...before.matchAll(/\bfact["']?:\s*["']?(\w+)/g)].at(-1)?.[1] ?? '');
+  // A fact that counts values takes attributes that are kept as pseudonyms, and no others.
+  const isCount = asked?.notes.includes('of an attribute by name') === true;
+  if (asked?.name !== 'attribute' && !isCount) return [];
+  return listDeclaredAttributes(names.files()['ruleset.yaml'] ?? '')
+    .filter(({ isPseudonym }) => isPseudonym || !isCount)
+    .map(({ name, values, isPseudonym, description }) => {
+      const notes = isPseudonym ? ['kept as a pseudonym'] : [];
+      return { name: `attribute(${name})`, attribute: name, values, notes, description };
+    });
+}
+
+function toAttributeOption({ name, attribute, values, notes, description }: ExplainedFact): Completion {
+  const detail = [values, ...notes].join(', ');
+  return { label: attribute ?? name, type: 'variable', detail, info: description };
+}
+
 /**
  * Creates a function for the editor that completes the values of a rule's members with words of the
  * service and of the draft.
@@ -110,7 +143,10 @@ export function createCompletionSource(names: DraftNames) {
     const line = state.doc.lineAt(pos);
     const before = line.text.slice(0, pos - line.from);
     const [, member = '', typed = ''] = /\b([a-z]\w*)["']?:\s*["']?([\w-]*)$/i.exec(before) ?? [];
-    const options = listValuesOf(member, line.text, names);
+    const options =
+      member === 'name'
+        ? listAttributesAt(state, pos, names).map(toAttributeOption)
+        : listValuesOf(member, line.text, names);
     if (options !== null) {
       // When the word is whole, no list is shown. Otherwise the Enter key would choose from the list and
       // not end the line.
@@ -129,35 +165,40 @@ export function createCompletionSource(names: DraftNames) {
 }
 
 /**
- * Finds the fact that a rule asks for at an offset of the text, and the offsets at which its name begins
- * and ends.
+ * Finds the fact or the attribute that a rule asks for at an offset of the text, and the offsets at which
+ * its name begins and ends.
  */
-export function findFactAt(state: EditorState, at: number) {
+export function findFactAt(state: EditorState, at: number, names: DraftNames) {
   const word = state.wordAt(at);
   if (word === null) return null;
-  const fact = FACTS.get(state.sliceDoc(word.from, word.to));
+  const name = state.sliceDoc(word.from, word.to);
+  const attribute = listAttributesAt(state, word.from, names).find((one) => one.attribute === name);
+  if (attribute !== undefined) return { fact: attribute, from: word.from, to: word.to };
+  const fact = FACTS.get(name);
   const { from } = state.doc.lineAt(word.from);
   const isAsked = /\bfact["']?:\s*["']?$/.test(state.sliceDoc(from, word.from));
   return fact !== undefined && isAsked ? { fact, from: word.from, to: word.to } : null;
 }
 
-/** Shows a tooltip that explains the fact that the pointer is on. */
-export const factTooltip: Extension = hoverTooltip((view, at) => {
-  const found = findFactAt(view.state, at);
-  if (found === null) return null;
-  const { fact, from, to } = found;
-  const create = () => {
-    const dom = document.createElement('div');
-    dom.className = 'cm-meaning';
-    const head = document.createElement('b');
-    head.textContent = `${fact.name}: ${[fact.values, ...fact.notes].join(', ')}`;
-    const text = document.createElement('p');
-    text.textContent = fact.description;
-    dom.append(head, text);
-    return { dom };
-  };
-  return { pos: from, end: to, above: true, create };
-});
+/** Creates a tooltip that explains the fact or the attribute that the pointer is on. */
+export function createFactTooltip(names: DraftNames): Extension {
+  return hoverTooltip((view, at) => {
+    const found = findFactAt(view.state, at, names);
+    if (found === null) return null;
+    const { fact, from, to } = found;
+    const create = () => {
+      const dom = document.createElement('div');
+      dom.className = 'cm-meaning';
+      const head = document.createElement('b');
+      head.textContent = `${fact.name}: ${[fact.values, ...fact.notes].join(', ')}`;
+      const text = document.createElement('p');
+      text.textContent = fact.description;
+      dom.append(head, text);
+      return { dom };
+    };
+    return { pos: from, end: to, above: true, create };
+  });
+}
 
 export const completionTheme: Extension = EditorView.theme({
   '.cm-meaning, .cm-tooltip.cm-completionInfo': {
