@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { Locator } from 'playwright-core';
 import { until } from '../../../servers/until.ts';
 import { type ConsoleTab, describeConsole } from '../console-tab.ts';
+import { discardDrafts } from '../discard-drafts.ts';
 
 function verdictRules({ page }: ConsoleTab): Locator {
   return page.getByRole('region', { name: 'Rules of verdicts.yaml', exact: true });
@@ -181,6 +182,39 @@ describeConsole("the console's page Results", (tab) => {
     await row.getByText('done').waitFor();
     await row.getByRole('link').click();
     await page.getByText(/ of [\d,]+ verdicts change/).waitFor();
+  });
+
+  it('marks what was worked out of an earlier state of a draft', async () => {
+    const version = 'p2.v16';
+    const { body } = await tab.shop.ask<{ files: { path: string; text: string }[] }>(
+      'GET',
+      'rules/versions/p2.v11',
+    );
+    const files = Object.fromEntries(
+      body.files.map(({ path, text }) => [path, text.replaceAll('p2.v11', version)]),
+    );
+    const draft = `rules/drafts/${version}`;
+    const kept = await tab.shop.ask<{ revision: number }>('PUT', draft, { from: 'p2.v11', files });
+    expect(kept.status).to.equal(200);
+    const page = await workedOut(`#/rules/${version}/results?kind=backtest&against=p2.v10&span=week`);
+    const mark = page.getByText('of an earlier state of the draft');
+    await page.getByText('Latest runs', { exact: true }).click();
+    const row = page
+      .getByRole('region', { name: 'Latest runs' })
+      .getByRole('row', { name: new RegExp(version) });
+    await row.getByText('done').waitFor();
+    expect(await mark.count()).to.equal(0);
+    const changed = { ...files, 'ladder.yaml': `${files['ladder.yaml']}# changed\n` };
+    const asRead = { 'If-Match': `"${kept.body.revision}"` };
+    expect((await tab.shop.ask('PUT', draft, { from: 'p2.v11', files: changed }, asRead)).status).to.equal(
+      200,
+    );
+    await page.reload();
+    await page.getByText(/^Results .*run by .* of an earlier state of the draft/).waitFor();
+    await page.getByText('Latest runs', { exact: true }).click();
+    await row.getByText('of an earlier state of the draft').waitFor();
+    expect(await tab.axeFindings()).to.deep.equal([]);
+    await discardDrafts(tab.shop);
   });
 
   it('says what is wrong with values that cannot be tried', async () => {

@@ -26,6 +26,7 @@ import type {
   EvidenceJobList,
   Presentation,
   RulesReport,
+  Session,
 } from '#workbench/console/page/questions.ts';
 import { DRAFTS, EVIDENCE, EVIDENCE_JOBS, RULE_FOLDERS } from '#workbench/console/page/questions.ts';
 import { renderRulesOnOutcomes } from './rule-results.ts';
@@ -51,19 +52,41 @@ type JobResult = Presentation | RulesReport;
  * the page shows its kept answer. Nothing is computed before somebody asks for it, because one job runs at
  * a time.
  */
-export function ResultsPage({ place: { version, query }, time }: PageProps) {
+export function ResultsPage({ place: { version, query }, time, session }: PageProps) {
   const late = useAnswer(EVIDENCE_JOBS, ({ jobs }) => (jobs.some(isJobUnderWay) ? FOLLOW_MS : LOOK_MS));
+  const isOutdated = useOutdatedJobTest(session);
   const choose = (kind: string) => goTo(toVersionPath(version, 'results', { ...time.parameters, kind }));
   return renderAnswer(late, ({ questions, jobs }) => {
     const kind = query.get('kind') ?? 'report';
     const question = questions.find((one) => one.kind === kind);
-    const own = { version, query, time, again: late.reload };
+    const own = { version, query, time, isOutdated, again: late.reload };
     const titles = questions.map((one) => [one.kind, one.title] as const);
     const chooser = renderChoice('question', titles, { chosen: kind, go: choose });
     return html`${question && h(OneQuestion, { key: kind, question, ...own, jobs }, chooser)}
-      ${renderRecentJobs(jobs)}`;
+      ${renderRecentJobs(jobs, isOutdated)}`;
   });
 }
+
+/**
+ * Returns a test of whether a job is about an earlier state of a draft. Of drafts in RULES_DIR the page gets
+ * the digest. Of drafts that the platform keeps it gets the time of the last change instead.
+ */
+function useOutdatedJobTest({ platform }: Session) {
+  const drafts = useAnswer(DRAFTS, LOOK_MS).data?.drafts;
+  const folders = useAnswer(RULE_FOLDERS, LOOK_MS).data?.versions;
+  return (job: EvidenceJob) =>
+    // The drafts of other platforms are not listed here.
+    job.platform === platform &&
+    drafts !== undefined &&
+    job.ruleSets.some(({ ruleVersion, digest }) => {
+      const draft = drafts.find(({ version }) => version === ruleVersion);
+      if (draft !== undefined) return parseMoment(job.askedAt) < parseMoment(draft.changedAt);
+      const folder = folders?.find(({ version }) => version === ruleVersion);
+      return folder?.sound === true && !folder.released && folder.digest !== digest;
+    });
+}
+
+const OUTDATED_PILL = renderPill('of an earlier state of the draft', 'note');
 
 /**
  * The largest number of fields that are shown without a click. More would push the results off the screen.
@@ -76,12 +99,14 @@ interface OneQuestionProps {
   time: ShownTime;
   question: AskedQuestion;
   jobs: EvidenceJobList['jobs'];
+  isOutdated: (job: EvidenceJob) => boolean;
   again: () => void;
   /** The choice of another question. */
   children: Html;
 }
 
-function OneQuestion({ version, query, time, question, jobs, again, children }: OneQuestionProps) {
+function OneQuestion(props: OneQuestionProps) {
+  const { version, query, time, question, jobs, isOutdated, again, children } = props;
   // A time without an end ends now, and that moves on. The question stays the same until the address changes.
   const body = useMemo(() => readQuestion(question, version, query, time), [version, String(query)]);
   const [made, setMade] = useState<{ readonly body: string; readonly jobId: string } | null>(null);
@@ -135,7 +160,7 @@ function OneQuestion({ version, query, time, question, jobs, again, children }: 
           )
         : renderJobResult<JobResult>(
             kept,
-            (result, job) => html`<p class="faint">${describeJob(job)}</p>
+            (result, job) => html`<p class="faint">${describeJob(job)} ${isOutdated(job) && OUTDATED_PILL}</p>
               ${
                 isReport(result)
                   ? renderRulesOnOutcomes(result, version, rule, time.parameters)
@@ -245,17 +270,19 @@ function VersionField({ name, hint, chosen }: { name: string; hint: string; chos
 const COLUMNS = [...declareColumns('when', 'asked'), 'platform', 'question', 'about', 'state'];
 
 /** Lists the recent jobs. The owner of the installation also sees the running jobs of other platforms. */
-function renderRecentJobs(jobs: EvidenceJobList['jobs']) {
+function renderRecentJobs(jobs: EvidenceJobList['jobs'], isOutdated: OneQuestionProps['isOutdated']) {
   if (jobs.length === 0) return null;
+  const cellsOf = (job: EvidenceJob) => renderCells(job, isOutdated(job));
   return html`<details class="card">
     <summary><h2>Latest runs</h2></summary>
-    ${renderTable({ name: 'Latest runs', columns: COLUMNS }, jobs, renderCells)}
+    ${renderTable({ name: 'Latest runs', columns: COLUMNS }, jobs, cellsOf)}
   </details>`;
 }
 
 const MINUTE_MS = 60_000;
 
-function renderCells({ platform, askedAt, kind, ruleSets, state, options, from, to, asOf }: EvidenceJob) {
+function renderCells(job: EvidenceJob, isOutdated: boolean) {
+  const { platform, askedAt, kind, ruleSets, state, options, from, to, asOf } = job;
   const tone = state === 'done' ? 'good' : state === 'failed' ? 'bad' : 'note';
   const { version: _, ...others } = options;
   const texts = Object.entries(others).map(([name, value]) => [
@@ -271,6 +298,6 @@ function renderCells({ platform, askedAt, kind, ruleSets, state, options, from, 
   const asked = toVersionPath(about[0] ?? '*', 'results', { kind, ...Object.fromEntries(texts), ...time });
   return [
     ...[html`<a href=${asked}>${formatDateTime(askedAt)}</a>`, platform, kind, about.join(', ')],
-    renderPill(state, tone),
+    html`${renderPill(state, tone)} ${isOutdated && OUTDATED_PILL}`,
   ];
 }
