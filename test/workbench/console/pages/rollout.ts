@@ -1,4 +1,8 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { addVersion } from '../../../checkout/rollout/rule-folders.ts';
+import { until } from '../../../servers/until.ts';
 import { Tenant } from '../../../service/tenant.ts';
 import { describeConsole } from '../console-tab.ts';
 
@@ -79,6 +83,36 @@ describeConsole("the console's place Rollouts", (tab) => {
     await tab.button('Take p2.v11 back …').click();
     await dialog.getByRole('button', { name: 'Take p2.v11 back' }).click();
     await page.getByRole('cell', { name: 'taken back by hand' }).waitFor();
+  });
+
+  it('offers no share to a draft, which may only be shadowed', async () => {
+    const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
+    const version = 'p2.v15';
+    addVersion(tab.seeded.environment.RULES_DIR, version, [], { draft: true });
+    const goal = { version, reason: 'a draft' };
+    await until('the node has the draft', async () => {
+      const { status } = await owner.ask('POST', 'rules/rollout', { ...goal, mode: 'shadow' });
+      return status === 200;
+    });
+    expect(
+      (await owner.ask('POST', 'rules/rollout', { ...goal, mode: 'canary', percent: 5 })).status,
+    ).to.equal(409);
+    await tab.openAs(tab.seeded.operatorKey, '#/rollouts');
+    const stages = tab.page.getByRole('list', { name: `Stages of ${version}` });
+    await stages.waitFor();
+    expect(await stages.getByRole('listitem').allTextContents()).to.deep.equal([
+      ...['shadow', '5 %', '20 %', '50 %', 'active'],
+    ]);
+    const card = tab.page.locator('section', { has: stages });
+    await card.getByText('A draft may only be shadowed. Take it back and release it').waitFor();
+    expect(await card.getByRole('button').allTextContents()).to.deep.equal([`Take ${version} back …`]);
+    await tab.expectNoFindings();
+    expect((await owner.ask('POST', 'rules/rollback', { reason: 'after the test' })).status).to.equal(200);
+    rmSync(join(tab.seeded.environment.RULES_DIR, version), { recursive: true });
+    await until('the node has the draft no more', async () => {
+      const { body } = await owner.ask<{ versions: { version: string }[] }>('GET', 'rules/versions');
+      return !body.versions.some((one) => one.version === version);
+    });
   });
 
   it('shows a refused rollout in the service’s words, and changes nothing', async () => {

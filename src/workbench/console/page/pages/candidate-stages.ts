@@ -1,14 +1,15 @@
-import { isAllowed } from '#workbench/console/page/api.ts';
+import { type AnswerState, isAllowed } from '#workbench/console/page/api.ts';
 import { h, html } from '#workbench/console/page/html.ts';
 import type { PlannedChange } from '#workbench/console/page/parts/confirm.ts';
 import { onSubmit, renderField } from '#workbench/console/page/parts/form.ts';
-import type { Following, Rollout, Session } from '#workbench/console/page/questions.ts';
+import type { Following, Rollout, RuleFolderList, Session } from '#workbench/console/page/questions.ts';
 import { createPlanConfirmation, FIRST_PLAN, type RolloutPlan } from './rollout-plan.ts';
 
 interface StagesProps {
   readonly candidate: Rollout['candidates'][number];
   readonly rollout: Rollout;
   readonly session: Session;
+  readonly folders: AnswerState<RuleFolderList>;
   readonly propose: (change: PlannedChange<Following>) => void;
 }
 
@@ -24,16 +25,27 @@ const STAGES: readonly Stage[] = [
   { name: 'active', mode: 'active', percent: '100' },
 ];
 
-/** The present stage of a candidate, with buttons for other stages. */
-export function CandidateStages({ candidate, rollout, session, propose }: StagesProps) {
+/** The service takes no files of a version on trial, not even to release them. */
+const ONLY_SHADOW = html`<p class="faint">
+  A draft may only be shadowed. Take it back and release it, then it may get a share.
+</p>`;
+
+/**
+ * The present stage of a candidate, with buttons for other stages. A version that is not released has no
+ * buttons, because the service refuses every other stage of it.
+ */
+export function CandidateStages({ candidate, rollout, session, folders, propose }: StagesProps) {
   const { version, mode, percent, guardPoints } = candidate;
   const reached = mode === 'shadow' ? 0 : percent;
-  const mayStep = isAllowed(session, 'operate');
+  const mayOperate = isAllowed(session, 'operate');
+  const folder = folders.data?.versions.find((one) => one.version === version);
+  const mayStep = mayOperate && folder?.released === true;
   const guard = guardPoints === null && mode === 'canary' ? '' : String(guardPoints ?? FIRST_PLAN.guard);
   const step = ({ mode: next, percent: share }: Stage) => {
     const plan = { version, mode: next, percent: share, guard, keepsOtherCanaries: true };
     propose(createPlanConfirmation(plan, rollout, session, false));
   };
+  if (mayOperate && folders.data === null) return null;
   return html`<ol class="stages" aria-label=${`Stages of ${version}`}>
     ${listStages(candidate).map((stage) => {
       const at = Number(stage.percent);
@@ -49,6 +61,7 @@ export function CandidateStages({ candidate, rollout, session, propose }: Stages
       </li>`;
     })}
   </ol>
+  ${mayOperate && folder?.sound === true && !folder.released && ONLY_SHADOW}
   ${mode === 'canary' && mayStep && h(ShareForm, { key: percent, version, percent, give: step })}`;
 }
 

@@ -1,4 +1,4 @@
-import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
+import { type AnswerState, isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { type PlannedChange, useConfirmedChange } from '#workbench/console/page/parts/confirm.ts';
@@ -43,6 +43,8 @@ type Candidate = Rollout['candidates'][number];
 interface Changing extends Pick<RolloutStatus, 'previous'> {
   readonly rollout: Rollout;
   readonly session: Session;
+  /** The versions in RULES_DIR. They are asked for only if the person may change the rollout. */
+  readonly folders: AnswerState<RuleFolderList>;
   readonly propose: (change: PlannedChange<Following>) => void;
 }
 
@@ -60,6 +62,7 @@ export function RolloutsPage({ session }: PageProps) {
   const status = useAnswer(ROLLOUT_STATUS, ({ rollout }) =>
     rollout?.candidates.length ? TRIAL_MS : STILL_MS,
   );
+  const folders = useAnswer(isAllowed(session, 'operate') ? RULE_FOLDERS : null, STILL_MS);
   const [told, setTold] = useState<string | null>(null);
   const { propose, dialog } = useConfirmedChange((following: Following) => {
     setTold(describeFollowing(following));
@@ -72,7 +75,7 @@ export function RolloutsPage({ session }: PageProps) {
         'No version decides yet',
         'Start a node; the first start chooses the first version.',
       );
-    const changing = { rollout, previous, session, propose };
+    const changing = { rollout, previous, session, folders, propose };
     return html`
       ${told && html`<p class="notice notice-good" role="status">${told}</p>`}
       ${h(Active, changing)}
@@ -182,8 +185,7 @@ type RuleFolder = RuleFolderList['versions'][number];
  * The form that rolls out a version. It begins anew with each revision, because the choices were meant for
  * the rollout at that revision.
  */
-function BringIn({ rollout, session, propose }: Changing) {
-  const folders = useAnswer(RULE_FOLDERS);
+function BringIn({ rollout, session, folders, propose }: Changing) {
   const { active } = rollout;
   return html`<section class="card">
     <h2>Roll out a version</h2>
@@ -204,7 +206,7 @@ function PlanForm({
   session,
   others,
   propose,
-}: Omit<Changing, 'previous'> & { others: readonly RuleFolder[] }) {
+}: Omit<Changing, 'previous' | 'folders'> & { others: readonly RuleFolder[] }) {
   const preferred = rollout.candidates[0]?.version ?? others[0]?.version ?? '';
   const [plan, setPlan] = useState((): RolloutPlan => ({ ...FIRST_PLAN, version: preferred }));
   const { version, mode, percent, guard, keepsOtherCanaries } = plan;
