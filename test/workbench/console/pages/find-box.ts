@@ -131,6 +131,27 @@ describeConsole("the box of the console's place Find", (tab) => {
     }
   });
 
+  it('hints in full at what it finds, also where a phone is narrow', async () => {
+    await tab.open('#/find', NARROW);
+    await box().waitFor();
+    const hint = () => box().getAttribute('placeholder');
+    const cut = (input: HTMLInputElement) => {
+      const { font, paddingLeft, paddingRight } = getComputedStyle(input);
+      const pen = document.createElement('canvas').getContext('2d');
+      if (pen === null) return 'not measured';
+      pen.font = font;
+      const room = input.clientWidth - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight);
+      return pen.measureText(input.placeholder).width > room;
+    };
+    expect([await hint(), await box().evaluate(cut)]).to.deep.equal([
+      'Payer, order, device or list entry',
+      false,
+    ]);
+    await tab.page.setViewportSize({ width: 1280, height: 900 });
+    await tab.page.getByPlaceholder('Payer, order, decision, request, device or list entry').waitFor();
+    expect(await box().evaluate(cut)).to.equal(false);
+  });
+
   it('names what the session may not read', async () => {
     await tab.openOwn(await tab.seeded.issueShopKey('lists:read'), '#/find');
     await box().fill('order-ivan-3');

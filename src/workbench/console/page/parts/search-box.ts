@@ -4,11 +4,29 @@ import { onTyped } from './form.ts';
 import { renderName } from './name.ts';
 import { type Choice, type ChoiceGroup, useSearch } from './search-results.ts';
 
+/** A screen that is as narrow as that of a phone, as in the style sheet. */
+const PHONE = '(max-width: 600px)';
+
+/** Whether the screen is as a media query says, now and after it has changed. */
+function useMediaTest(query: string) {
+  const [matches, setMatches] = useState(() => matchMedia(query).matches);
+  useEffect(() => {
+    const media = matchMedia(query);
+    const look = () => setMatches(media.matches);
+    look();
+    media.addEventListener('change', look);
+    return () => media.removeEventListener('change', look);
+  }, [query]);
+  return matches;
+}
+
 interface SearchBoxProps {
   readonly session: Session;
   /** The beginning of the ids of its elements, so that two boxes may stand on one page. */
   readonly id: string;
   readonly label: string;
+  /** The label in fewer words, for a field on a phone. */
+  readonly shortLabel?: string;
   readonly hasFocus: boolean;
   /** Returns commands that can be chosen besides the found things. */
   readonly commands?: (text: string) => readonly ChoiceGroup[];
@@ -20,7 +38,9 @@ interface SearchBoxProps {
  * Enter opens. If Enter is pressed before anything is found, it opens the first thing that will be found.
  * Escape empties the field.
  */
-export function SearchBox({ session, id, label, hasFocus, commands = () => [], choose }: SearchBoxProps) {
+export function SearchBox(props: SearchBoxProps) {
+  const { session, id, label, shortLabel = label, hasFocus, commands = () => [], choose } = props;
+  const isNarrow = useMediaTest(PHONE);
   const box = useRef<HTMLInputElement | null>(null);
   const list = useRef<HTMLElement | null>(null);
   const [typed, setTyped] = useState('');
@@ -64,7 +84,13 @@ export function SearchBox({ session, id, label, hasFocus, commands = () => [], c
   const combobox = {
     ...{ role: 'combobox', 'aria-label': label, 'aria-controls': listId, 'aria-autocomplete': 'list' },
     ...{ 'aria-expanded': isOpen ? 'true' : 'false', 'aria-activedescendant': active },
-    ...{ placeholder: label, maxlength: 256, autocomplete: 'off', autocapitalize: 'off', spellcheck: false },
+    ...{
+      placeholder: isNarrow ? shortLabel : label,
+      maxlength: 256,
+      autocomplete: 'off',
+      autocapitalize: 'off',
+      spellcheck: false,
+    },
   };
   const renderOne = (choice: Choice) => {
     const at = choices.indexOf(choice);

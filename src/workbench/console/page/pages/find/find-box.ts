@@ -7,6 +7,9 @@ import type { Session } from '#workbench/console/page/questions.ts';
 /** A box that finds things by a part of their names and leads to them. */
 export function FindBox({ session, hasFocus }: { session: Session; hasFocus: boolean }) {
   const choose = ({ act }: Choice) => (typeof act === 'function' ? act() : goTo(act.href));
-  const label = 'Payer, order, decision, request, device or list entry';
-  return html`<div class="card">${h(SearchBox, { session, id: 'found', label, hasFocus, choose })}</div>`;
+  const labels = {
+    label: 'Payer, order, decision, request, device or list entry',
+    shortLabel: 'Payer, order, device or list entry',
+  };
+  return html`<div class="card">${h(SearchBox, { session, id: 'found', ...labels, hasFocus, choose })}</div>`;
 }
