@@ -12,13 +12,13 @@ import {
   sortRatiosFirst,
 } from './bench/figure.ts';
 import { describeMachine, readMachine } from './bench/load.ts';
-import { measureArchive } from './bench/measures/archive/archive.ts';
+import { measureArchiveSize } from './bench/measures/archive/archive.ts';
 import { measureBacktest } from './bench/measures/archive/backtest.ts';
-import { measureOrders } from './bench/measures/archive/orders.ts';
+import { measureOrderLookup } from './bench/measures/archive/orders.ts';
 import { measureArrivals } from './bench/measures/arrivals.ts';
 import { measureCost } from './bench/measures/cost.ts';
-import { measureGrowth } from './bench/measures/growth.ts';
-import { measureInstructions } from './bench/measures/instructions.ts';
+import { measureCostOfMoreClients } from './bench/measures/growth.ts';
+import { measureRedisWorkPerVerdict } from './bench/measures/instructions.ts';
 import { measureKeptDecisions } from './bench/measures/kept-decisions.ts';
 import { measureProcesses } from './bench/measures/processes.ts';
 import { measureRoundTrips } from './bench/measures/round-trips.ts';
@@ -37,11 +37,11 @@ const PARTS: ReadonlyMap<string, Measure> = new Map<string, Measure>([
   ['arrivals', measureArrivals],
   ['processes', measureProcesses],
   ['sqlite', measureSqlite],
-  ['growth', measureGrowth],
+  ['growth', measureCostOfMoreClients],
   ['decisions', measureKeptDecisions],
-  ['archive', measureArchive],
+  ['archive', measureArchiveSize],
   ['backtest', measureBacktest],
-  ['orders', measureOrders],
+  ['orders', measureOrderLookup],
   ['shipping', measureShipping],
   ['truth', measureTruth],
 ]);
@@ -137,7 +137,7 @@ async function measureOnRedis(plan: BenchPlan): Promise<readonly Figure[]> {
     const onRedis = { ...place, redisPort: redis.nodes[0]?.port ?? 0, accessKey: await issueKey(place) };
     const cost = await measureCost(plan, onRedis);
     plan.onProgress('cost: counting Redis commands');
-    return [...cost, ...(await measureRoundTrips(onRedis)), ...(await measureInstructions())];
+    return [...cost, ...(await measureRoundTrips(onRedis)), ...(await measureRedisWorkPerVerdict())];
   } finally {
     await redis.stop();
   }

@@ -7,7 +7,7 @@ import { EXIT_CODES } from '#workbench/commands/exit.ts';
 import { allPass, type Figure, formatResultTable, type ScenarioResult } from './chaos/figure.ts';
 import type { Scenario } from './chaos/scenario.ts';
 import { scenarios } from './chaos/scenarios.ts';
-import { runProgram } from './run-program.ts';
+import { runCommanderProgram } from './run-program.ts';
 
 interface Options {
   readonly quick?: true;
@@ -46,7 +46,7 @@ async function main(): Promise<void> {
       `\nScenarios:\n${list}\n\nExit code: 0 when all targets are met, 1 when some are missed, 2 for a wrong call.`,
     )
     .action(run);
-  await runProgram(program);
+  await runCommanderProgram(program);
 }
 
 async function run(names: readonly string[], { quick, json }: Options): Promise<void> {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OperationObject } from '#workbench/openapi/document.ts';
-import { createCallerDocument } from '#workbench/platform/caller-document.ts';
+import { createCallerApiDocument } from '#workbench/platform/caller-document.ts';
 import { createPlatformDocument } from '#workbench/platform/platform-operations.ts';
 
 /**
@@ -125,8 +125,8 @@ const HEADER = `// Written by scripts/client-records.ts from the OpenAPI documen
 `;
 
 /** Creates the text of records.ts. */
-export function formatClientRecords(): string {
-  const documents = [createCallerDocument(''), createPlatformDocument()];
+export function formatSdkRecords(): string {
+  const documents = [createCallerApiDocument(''), createPlatformDocument()];
   const operations = documents.flatMap(({ paths }) =>
     Object.values(paths).flatMap(Object.values<OperationObject>),
   );
@@ -355,4 +355,4 @@ function formatWithBiome(text: string): string {
   return stdout;
 }
 
-if (import.meta.main) writeFileSync(RECORDS, formatClientRecords());
+if (import.meta.main) writeFileSync(RECORDS, formatSdkRecords());

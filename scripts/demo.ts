@@ -7,7 +7,7 @@ import { NamedError } from '#base/named-error.ts';
 import { serve } from '#serve.ts';
 import { EXIT_CODES } from '#workbench/commands/exit.ts';
 import { makeDemo, readDemoConfig } from './demo/make-demo.ts';
-import { runProgram } from './run-program.ts';
+import { runCommanderProgram } from './run-program.ts';
 
 /** The environment variables that the demo takes. All other variables belong to a service with real payers. */
 const SETTINGS = ['PORT', 'PLATFORM_PORT', 'LOG_LEVEL'] as const;
@@ -21,7 +21,7 @@ async function main(): Promise<void> {
       '\nPORT, PLATFORM_PORT and LOG_LEVEL of the environment count. The demo takes no other setting, so that it never reaches a service with real payers.',
     )
     .action(serveDemo);
-  await runProgram(program);
+  await runCommanderProgram(program);
 }
 
 async function serveDemo(): Promise<void> {

@@ -12,7 +12,7 @@ import { own } from '../test/processes/own-process.ts';
 import { filesOf, RUN_OPTIONS } from '../test/run.ts';
 import { startStandalone } from '../test/servers/redis.ts';
 import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
-import { runProgram } from './run-program.ts';
+import { runCommanderProgram } from './run-program.ts';
 
 /**
  * Breaks one behaviour after another in a copy of the sources, and says which test files of `npm test` notice. For
@@ -186,7 +186,7 @@ async function main(): Promise<void> {
       '\nExit code: 0 when every mutation is noticed, 1 when one is not, 2 for a wrong call.',
     )
     .action(run);
-  await runProgram(program);
+  await runCommanderProgram(program);
 }
 
 if (import.meta.main) await main();

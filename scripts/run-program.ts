@@ -5,7 +5,7 @@ import { toExitCode } from '#workbench/commands/exit.ts';
  * Runs a script's program with the arguments of this process. If the call is wrong, prints an explanation and sets
  * the exit code.
  */
-export async function runProgram(program: Command): Promise<void> {
+export async function runCommanderProgram(program: Command): Promise<void> {
   try {
     await program.exitOverride().showHelpAfterError().parseAsync();
   } catch (error) {

@@ -9,7 +9,7 @@ import {
   closeListener,
   createListener,
   type ListenAddress,
-  limitConnections,
+  limitConnectionsPerAddress,
   listen,
   PLATFORM_REQUEST_TIMEOUT_MS,
   REQUEST_TIMEOUT_MS,
@@ -22,14 +22,14 @@ import { Metrics } from './checkout/metrics/metrics.ts';
 import type { OwnNodeReport } from './checkout/rollout/fleet.ts';
 import type { ArchiveFigures } from './history/archive/read/archive-figures.ts';
 import type { Shipping } from './history/archive/ship/start-shipping.ts';
-import { AuditEndWriter } from './workbench/access/audit-end-writer.ts';
-import { type CompositionInputs, composeParts, createTroubleLogger } from './workbench/composition.ts';
+import { AuditEndLogger } from './workbench/access/audit-end-writer.ts';
+import { type CompositionInputs, composeServiceParts, createTroubleLogger } from './workbench/composition.ts';
 import {
   addArchiveGauges,
   addBuildGauge,
   addCertificateGauge,
   addListGauges,
-  addLostKeysGauge,
+  addLostAccessKeysGauge,
   addReportingGauges,
   addRolloutGauges,
   addShippingGauges,
@@ -37,7 +37,7 @@ import {
 } from './workbench/monitoring/node-gauges.ts';
 import { createDocumentRoutes, prepareDocument } from './workbench/openapi/docs.ts';
 import type { Erasure } from './workbench/payers/erasure.ts';
-import { createCallerDocument } from './workbench/platform/caller-document.ts';
+import { createCallerApiDocument } from './workbench/platform/caller-document.ts';
 import type { ReadinessCheck, RolloutAndRules } from './workbench/platform/parts.ts';
 import { createPlatformApi } from './workbench/platform/platform-api.ts';
 import { retryWhileStoreIsLate } from './workbench/upkeep/store-start.ts';
@@ -84,16 +84,16 @@ export const CONNECTIONS_PER_ADDRESS_MAX = 2_000;
 export async function startApplication(parts: ApplicationParts): Promise<Application> {
   const { store, clock } = parts;
   const watch = createStoreWatch(parts);
-  const composed = composeParts(parts, addNodeGauges(parts, new Metrics(), watch));
+  const composed = composeServiceParts(parts, addNodeGauges(parts, new Metrics(), watch));
   const { keys, audit, lists, reporting, erasure, feed, metrics } = composed;
-  addLostKeysGauge(metrics.registry, () => keys.listLost());
+  addLostAccessKeysGauge(metrics.registry, () => keys.listLost());
   await startLists(lists, parts.log);
   addListGauges(metrics.registry, () => lists.report());
   const hasStaleLists = () => lists.report().isStale;
   reporting.start();
   addReportingGauges(metrics.registry, () => reporting.known());
   await repeatErasures(erasure, parts.log);
-  const auditEnd = new AuditEndWriter({
+  const auditEnd = new AuditEndLogger({
     auditLog: store.auditLog,
     clock,
     onTold: (known) =>
@@ -122,7 +122,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   };
   const isDraining = () => draining;
   const shared = { ...parts, ...composed };
-  const document = prepareDocument(createCallerDocument(parts.basePath));
+  const document = prepareDocument(createCallerApiDocument(parts.basePath));
   const ofCallers = {
     ...shared,
     documentRoutes: createDocumentRoutes(document, parts.basePath),
@@ -277,8 +277,8 @@ function addNodeGauges(
 async function openListeners(callers: Server, platform: Server, parts: ApplicationParts) {
   const { basePath, rateLimit } = parts;
   // Behind proxies all callers come from the proxies' addresses, so there is no limit for each address.
-  if (rateLimit.trustedProxies === 0) limitConnections(callers, CONNECTIONS_PER_ADDRESS_MAX);
-  limitConnections(platform, CONNECTIONS_PER_ADDRESS_MAX);
+  if (rateLimit.trustedProxies === 0) limitConnectionsPerAddress(callers, CONNECTIONS_PER_ADDRESS_MAX);
+  limitConnectionsPerAddress(platform, CONNECTIONS_PER_ADDRESS_MAX);
   const callerUrl = (await listen(callers, parts.caller, 'PORT')) + basePath;
   const platformUrl = await listen(platform, parts.platform, 'PLATFORM_PORT').catch(async (error) => {
     await closeListener(callers);

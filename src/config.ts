@@ -15,7 +15,7 @@ import type { S3Place } from './history/archive/s3/bucket.ts';
 import { parseRedisUrl, type RedisSecurity } from './state/redis/connection/url.ts';
 import { RETENTION } from './state/retention.ts';
 import type { ProviderSettings } from './workbench/access/identity-provider.ts';
-import { parseRoleGrantItems, type RoleGrant } from './workbench/access/roles.ts';
+import { parseRoleClaims, type RoleClaim } from './workbench/access/roles.ts';
 
 /** All settings, checked. */
 export interface Config {
@@ -39,7 +39,7 @@ export interface Config {
   /** The allowed requests a second for each caller. 0 switches the limit off. */
   readonly rateLimitPerSecond: number;
   readonly rateLimitBurst: number;
-  /** The secret of pseudonyms. Null if none is set. `getSignalSecret` then returns the node's own secret. */
+  /** The secret of pseudonyms. Null if none is set. `getOrCreateSignalSecret` then returns the node's own secret. */
   readonly signalSecret: string | null;
   /** The previous signalSecret, which still recognises earlier devices. Null if the secret was not changed. */
   readonly signalSecretPrevious: string | null;
@@ -359,8 +359,8 @@ function parseIssuerUrl(text: string): URL {
   );
 }
 
-function parseRoleGrants(text: string): readonly RoleGrant[] {
-  const grants = parseRoleGrantItems(text);
+function parseRoleGrants(text: string): readonly RoleClaim[] {
+  const grants = parseRoleClaims(text);
   if (typeof grants !== 'string') return grants;
   throw new ConfigError(`OIDC_ROLES ${grants}`);
 }
@@ -411,7 +411,10 @@ function readLogLevel(env: Environment): LogLevel {
  * first needed, so that devices are recognised after a restart. It is not made earlier, so that a mere check of rules
  * leaves no file behind.
  */
-export function getSignalSecret({ signalSecret, dataDir }: Pick<Config, 'signalSecret' | 'dataDir'>): string {
+export function getOrCreateSignalSecret({
+  signalSecret,
+  dataDir,
+}: Pick<Config, 'signalSecret' | 'dataDir'>): string {
   if (signalSecret !== null) return signalSecret;
   const path = join(dataDir, SECRET_FILE);
   const text = readOrMakeSecret(dataDir, path);
@@ -426,7 +429,7 @@ export function listSignalSecrets({
   dataDir,
 }: Pick<Config, 'signalSecret' | 'signalSecretPrevious' | 'dataDir'>): readonly string[] {
   const isMade = signalSecret !== null || existsSync(join(dataDir, SECRET_FILE));
-  const present = isMade ? [getSignalSecret({ signalSecret, dataDir })] : [];
+  const present = isMade ? [getOrCreateSignalSecret({ signalSecret, dataDir })] : [];
   return signalSecretPrevious === null ? present : [...present, signalSecretPrevious];
 }
 

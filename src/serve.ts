@@ -7,10 +7,10 @@ import { Fleet } from './checkout/rollout/fleet.ts';
 import { NoUsableRuleSet } from './checkout/rollout/loaded-rules.ts';
 import type { Rollout } from './checkout/rollout/rollout.ts';
 import { RolloutNode } from './checkout/rollout/rollout-node.ts';
-import { type Config, getSignalSecret, listSignalSecrets } from './config.ts';
-import type { AttributeHmacs } from './decision/payer/attribute-hmacs.ts';
+import { type Config, getOrCreateSignalSecret, listSignalSecrets } from './config.ts';
+import type { AttributePseudonymizer } from './decision/payer/attribute-hmacs.ts';
 import { toPlatformName } from './decision/payer/client-key.ts';
-import { createAttributeHmacs } from './decision/pseudonym.ts';
+import { createAttributePseudonymizer } from './decision/pseudonym.ts';
 import { ArchiveFigures } from './history/archive/read/archive-figures.ts';
 import { ArchiveReader } from './history/archive/read/archive-reader.ts';
 import { followArchive, openArchive, openStoreWithArchivedSalt } from './history/archive/s3/open-archive.ts';
@@ -18,7 +18,7 @@ import { type Shipping, startShipping } from './history/archive/ship/start-shipp
 import { createStoreClock } from './state/clock-offset.ts';
 import { explainConnectionFailure } from './state/connection-failure.ts';
 import { STORE_ACCEPTED_REGISTER } from './state/documents.ts';
-import { isLocalStore, LOOPBACK } from './state/open-store.ts';
+import { isStoreOnThisMachine, LOOPBACK_HOST_PATTERN } from './state/open-store.ts';
 import { explainUnusableRulesDir } from './state/rule-folders/rules-dir.ts';
 import type { Store } from './state/store.ts';
 import { StoreUnavailable } from './state/store-errors.ts';
@@ -27,7 +27,7 @@ import { createTroubleLogger } from './workbench/composition.ts';
 import { EvidenceDesk } from './workbench/evidence/evidence-desk.ts';
 import { ErasureLedger } from './workbench/payers/erasure.ts';
 import { ClientCompactor } from './workbench/upkeep/client-compactor.ts';
-import { ConnectionErrors } from './workbench/upkeep/connection-errors.ts';
+import { StoreConnectionErrorLog } from './workbench/upkeep/connection-errors.ts';
 import { agreeOnSecret } from './workbench/upkeep/signal-secret.ts';
 import { retryWhileStoreIsLate } from './workbench/upkeep/store-start.ts';
 
@@ -68,7 +68,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     const refusal = explainUnusableRulesDir(config.rulesDir);
     if (refusal !== null) throw new NoUsableRuleSet(refusal);
     const clock = createStoreClock(readExactClock, store);
-    const withSecret = { ...config, signalSecret: getSignalSecret(config) };
+    const withSecret = { ...config, signalSecret: getOrCreateSignalSecret(config) };
     const signalSecretPrevious = await patiently(() => agreeOnSecret(store.registers, withSecret, clock()));
     const erasureLedger = config.erasureLedger === null ? null : new ErasureLedger(config.erasureLedger);
     const fleet = new Fleet(store);
@@ -77,7 +77,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     const past = archive === null ? null : new ArchiveReader(archive, store);
     const shipping = archive === null ? null : startShippingTo(config, { store, archive, clock }, log);
     const stopFollowing = archive === null ? () => {} : followArchive(archive);
-    const attributeHmacs = createAttributeHmacs(listSignalSecrets(withSecret));
+    const attributeHmacs = createAttributePseudonymizer(listSignalSecrets(withSecret));
     const node = await patiently(() => startNode(config, attributeHmacs, store, clock, log));
     const application = await startApplication({
       ...withSecret,
@@ -130,7 +130,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
  * each failure at the level `debug`, and a summary at `warn`.
  */
 function createConnectionErrorListener(log: Logger): (error: Error) => void {
-  const errors = new ConnectionErrors();
+  const errors = new StoreConnectionErrorLog();
   const lookAgain = () => {
     const { text, ...news } = errors.findRecovery(performance.now()) ?? { text: null };
     if (text !== null) log.warn(news, text);
@@ -180,7 +180,7 @@ function createEvidenceDesk(
 
 function startNode(
   { rulesDir, dataDir, ruleVersion }: Config,
-  attributeHmacs: AttributeHmacs,
+  attributeHmacs: AttributePseudonymizer,
   store: Store,
   clock: () => number,
   log: Logger,
@@ -231,7 +231,7 @@ async function greetNewcomer(
   log: Logger,
 ): Promise<void> {
   if ((await keys.list()).length > 0) return;
-  const isShared = !LOOPBACK.test(config.caller.host) && !isLocalStore(config.redisUrl);
+  const isShared = !LOOPBACK_HOST_PATTERN.test(config.caller.host) && !isStoreOnThisMachine(config.redisUrl);
   // A person may have accepted the store after it lost its data. Then it has no key either, but this is not the first
   // start.
   const isAccepted = (await registers.read(STORE_ACCEPTED_REGISTER)) !== null;
@@ -273,7 +273,7 @@ function warnAboutSettings({ redisUrl, signalSecret, consoleUrl }: Config, log: 
     log.warn(
       'SIGNAL_SECRET is not set, so this node made a secret of its own; give every node of this store the same one',
     );
-  if (consoleUrl?.protocol !== 'http:' || LOOPBACK.test(consoleUrl.hostname)) return;
+  if (consoleUrl?.protocol !== 'http:' || LOOPBACK_HOST_PATTERN.test(consoleUrl.hostname)) return;
   log.warn(
     `PLATFORM_URL is ${consoleUrl.href}: keys and sessions of the console cross the network unencrypted; make it https://, with PLATFORM_TLS_CERT and PLATFORM_TLS_KEY or behind a proxy that has the certificate`,
   );

@@ -2,7 +2,13 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { NamedError } from '#base/named-error.ts';
-import { type Config, ConfigError, getSignalSecret, listMistypedSettings, readConfig } from '#config.ts';
+import {
+  type Config,
+  ConfigError,
+  getOrCreateSignalSecret,
+  listMistypedSettings,
+  readConfig,
+} from '#config.ts';
 import { section } from './guide-blocks.ts';
 import { itTells } from './rule-fixtures/told.ts';
 import { temporaryDirectory } from './servers/temporary-directory.ts';
@@ -329,7 +335,7 @@ describe('the configuration', () => {
 
     it('are made once, kept for this user only, and read again', () => {
       const dataDir = join(directory, 'new', 'data');
-      const secretOf = () => getSignalSecret(readConfig({ DATA_DIR: dataDir }));
+      const secretOf = () => getOrCreateSignalSecret(readConfig({ DATA_DIR: dataDir }));
       const first = secretOf();
       expect(first).to.match(/^[A-Za-z0-9_-]{43}$/);
       const path = join(dataDir, 'signal-secret');
@@ -346,7 +352,9 @@ describe('the configuration', () => {
     });
 
     it('that were made are different each time', () => {
-      const made = ['a', 'b'].map((name) => getSignalSecret(readConfig({ DATA_DIR: join(directory, name) })));
+      const made = ['a', 'b'].map((name) =>
+        getOrCreateSignalSecret(readConfig({ DATA_DIR: join(directory, name) })),
+      );
       expect(made[0]).not.to.equal(made[1]);
     });
 
@@ -355,7 +363,7 @@ describe('the configuration', () => {
       mkdirSync(dataDir);
       const path = join(dataDir, 'signal-secret');
       writeFileSync(path, '');
-      expect(() => getSignalSecret(readConfig({ DATA_DIR: dataDir }))).to.throw(
+      expect(() => getOrCreateSignalSecret(readConfig({ DATA_DIR: dataDir }))).to.throw(
         ConfigError,
         `${path} is empty; restore it from a backup, or remove it to have a new one made`,
       );
@@ -364,7 +372,7 @@ describe('the configuration', () => {
     it('need a place to be kept', () => {
       const file = join(directory, 'a-file');
       writeFileSync(file, '');
-      expect(() => getSignalSecret(readConfig({ DATA_DIR: join(file, 'data') }))).to.throw(
+      expect(() => getOrCreateSignalSecret(readConfig({ DATA_DIR: join(file, 'data') }))).to.throw(
         ConfigError,
         `DATA_DIR is ${join(file, 'data')}, where the file signal-secret cannot be kept; make the folder writable or set another DATA_DIR`,
       );

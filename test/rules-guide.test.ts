@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { formatProblem } from '#decision/rules/problem.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
-import { listExpectableMembers, STEP_KINDS } from '#workbench/authoring/cases/expectations.ts';
+import { createExpectationForms, STEP_KINDS } from '#workbench/authoring/cases/expectations.ts';
 import { caseFileForm } from '#workbench/authoring/cases/parse-cases.ts';
 import { examineRuleSet } from '#workbench/authoring/desk/examine.ts';
 import { blocksOf, section } from './guide-blocks.ts';
@@ -59,7 +59,7 @@ describe('README.md', () => {
 
 describe('the guide of rules', () => {
   it('names every member of a case, of its steps, and of what may be expected', () => {
-    const expected = STEP_KINDS.flatMap((kind) => Object.keys(listExpectableMembers(null)[kind]));
+    const expected = STEP_KINDS.flatMap((kind) => Object.keys(createExpectationForms(null)[kind]));
     const names = new Set([...membersIn(caseFileForm(null).schema), ...expected]);
     const unnamed = [...names].filter((name) => !new RegExp(`\\b${name}\\b`).test(CASES));
     expect(names.size).to.be.above(40);

@@ -56,7 +56,8 @@ export interface Payer {
 }
 
 // The options of a server with an append-only file. A rewrite would shorten the file while its bytes are counted.
-export const LOGGED_SERVER_OPTIONS = [...APPEND_ONLY, '--auto-aof-rewrite-percentage', '0'];
+/** The options with which a redis-server writes an append-only file that it never rewrites by itself. */
+export const APPEND_ONLY_SERVER_OPTIONS = [...APPEND_ONLY, '--auto-aof-rewrite-percentage', '0'];
 
 /** A redis-server, and a service in this process that fills it. */
 export class FilledRedis {
@@ -79,7 +80,7 @@ export class FilledRedis {
     };
   }
 
-  static async start(options: readonly string[] = LOGGED_SERVER_OPTIONS): Promise<FilledRedis> {
+  static async start(options: readonly string[] = APPEND_ONLY_SERVER_OPTIONS): Promise<FilledRedis> {
     const redis = await startStandalone(options);
     const store = await openRedisStore(redis.url, () => {}, { commandTimeoutMs: PATIENCE_MS });
     const service = (clock: () => number) =>

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { isAttempt } from '#decision/conclude-verdict.ts';
 import { decideScore, decideVerdict } from '#decision/decide.ts';
-import { DeviceSightings } from '#decision/device-sightings.ts';
+import { DeviceSightingsInMemory } from '#decision/device-sightings.ts';
 import { recordOutcome } from '#decision/payer/changes.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import { type ClientState, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
-import { summarizeKnownHints } from '#decision/payer/hints.ts';
+import { getKnownHints } from '#decision/payer/hints.ts';
 import { getSightingMarks, toPaymentNote } from '#decision/payer/sighting-marks.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { JournalEntry } from '#state/journal.ts';
@@ -38,7 +38,7 @@ export class MadeUpHistory {
   readonly #random = new SeededRandom(1);
   readonly #stepMs: number;
   readonly #payers: Payer[];
-  #devices = new DeviceSightings();
+  #devices = new DeviceSightingsInMemory();
   #now: number;
 
   /** Makes one verdict each `stepMs`, from `from` (epoch ms) on. */
@@ -53,7 +53,7 @@ export class MadeUpHistory {
   take(verdicts: number): readonly JournalEntry[] {
     const entries: JournalEntry[] = [];
     // Earlier devices do not appear again and would only fill memory.
-    this.#devices = new DeviceSightings();
+    this.#devices = new DeviceSightingsInMemory();
     for (let count = 0; count < verdicts; count++) {
       this.#now += this.#stepMs;
       const place = this.#random.whole(0, PAYERS - 1);
@@ -125,7 +125,7 @@ export class MadeUpHistory {
   }
 
   #standing({ client, state }: Payer) {
-    const hints = summarizeKnownHints(state.hints, this.#now);
+    const hints = getKnownHints(state.hints, this.#now);
     const marks = getSightingMarks(state, this.#now);
     this.#devices.recordDevices(client.clientIdKey, hints, this.#now, marks);
     const { sharing } = this.#rules;

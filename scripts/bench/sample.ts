@@ -1,4 +1,4 @@
-import { type DecisionInput, decideVerdict, type VerdictResult } from '#decision/decide.ts';
+import { type DecisionStanding, decideVerdict, type VerdictResult } from '#decision/decide.ts';
 import { toVerdictAnswer, type VerdictAnswer } from '#decision/decision.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
@@ -22,7 +22,7 @@ export const SAMPLE_REQUEST: VerdictRequest = {
 };
 
 /** What a decision about a new client starts from. */
-export const SAMPLE_STANDING: DecisionInput = {
+export const SAMPLE_STANDING: DecisionStanding = {
   client: SAMPLE_CLIENT,
   state: UNKNOWN_CLIENT_STATE,
   sightings: NO_SIGHTINGS,

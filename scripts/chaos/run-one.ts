@@ -1,4 +1,4 @@
-import { reportMissingPrograms } from './processes/each-store.ts';
+import { findMissingProgramsFigure } from './processes/each-store.ts';
 import type { ScenarioRun } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 
@@ -18,7 +18,7 @@ async function main(): Promise<void> {
     quick: flags.includes('--quick'),
     report: (line) => process.stderr.write(`  ${scenario.name}: ${line}\n`),
   };
-  const missing = reportMissingPrograms(scenario.needs ?? [], run);
+  const missing = findMissingProgramsFigure(scenario.needs ?? [], run);
   const figures = missing === null ? await scenario.run(run) : [missing];
   process.stdout.write(JSON.stringify(figures), () => process.exit(0));
 }

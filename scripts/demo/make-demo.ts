@@ -6,10 +6,14 @@ import { Metrics } from '#checkout/metrics/metrics.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { ScoringService } from '#checkout/scoring/scoring.ts';
-import { type Config, getSignalSecret, readConfig } from '#config.ts';
+import { type Config, getOrCreateSignalSecret, readConfig } from '#config.ts';
 import { createHoldoutDraw } from '#decision/holdout.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
-import { createAttributeHmacs, createPseudonymizer, deriveNodeSecretIds } from '#decision/pseudonym.ts';
+import {
+  createAttributePseudonymizer,
+  createPseudonymizer,
+  deriveNodeSecretIds,
+} from '#decision/pseudonym.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { openStoreWithArchivedSalt } from '#history/archive/s3/open-archive.ts';
 import { openShipper } from '#history/archive/ship/shipping.ts';
@@ -22,7 +26,7 @@ import { FIRST_DEMO_VERSION, writeDemoRules } from './demo-rules.ts';
 import { PayerMaker } from './payers.ts';
 import { Schedule } from './schedule.ts';
 import { Shop } from './shop.ts';
-import { createShopConditions, DAY_MS, DEMO_DAYS, planVisits, RING_DEVICE } from './story.ts';
+import { createShopDisturbances, DAY_MS, DEMO_DAYS, planVisits, RING_DEVICE } from './story.ts';
 
 const DEMO = toPlatformName('demo');
 
@@ -52,10 +56,11 @@ const PEOPLE = {
   >
 >;
 
-export type DemoPerson = keyof typeof PEOPLE;
+/** The role of one of the four people of the demo, like `support`. */
+export type DemoRole = keyof typeof PEOPLE;
 
 /** One key for each of the four people. */
-export type DemoKeys = Readonly<Record<DemoPerson, string>>;
+export type DemoKeys = Readonly<Record<DemoRole, string>>;
 
 /** Returns the settings with which the demo is served afterwards. */
 export function readDemoConfig(folder: string, given: NodeJS.ProcessEnv): Config {
@@ -79,8 +84,8 @@ async function playFourWeeks(store: Store, config: Config, nowMs: number): Promi
   const startMs = Math.floor((nowMs - DEMO_DAYS * DAY_MS) / HOUR_MS) * HOUR_MS;
   const clock = { now: startMs };
   const at = () => clock.now;
-  const signalSecret = getSignalSecret(config);
-  const attributeHmacs = createAttributeHmacs([signalSecret]);
+  const signalSecret = getOrCreateSignalSecret(config);
+  const attributeHmacs = createAttributePseudonymizer([signalSecret]);
   const { rulesDir, dataDir } = config;
   const firstVersion = isRuleVersion(FIRST_DEMO_VERSION) ? FIRST_DEMO_VERSION : null;
   const reader = createDirectRuleReader(rulesDir);
@@ -117,7 +122,7 @@ async function playFourWeeks(store: Store, config: Config, nowMs: number): Promi
       formerPseudonym: null,
     });
   const chance = new Chance(1);
-  const state = createShopConditions(startMs, chance);
+  const state = createShopDisturbances(startMs, chance);
   let orders = FIRST_ORDER;
   const nameOrder = () => `A-${orders++}`;
   const lanes = Array.from({ length: LANES }, (_, place) => {
@@ -241,7 +246,7 @@ function readFiles(folder: unknown): readonly (readonly [path: string, text: str
 
 async function issueKeys(store: Store): Promise<DemoKeys> {
   const keys = new AccessKeys(store.documents, Date.now);
-  const issue = async (person: DemoPerson) => {
+  const issue = async (person: DemoRole) => {
     const { platform, operations, owner } = PEOPLE[person];
     return (await keys.issue(platform, operations, KEY_LIFETIME_MS, owner)).key;
   };

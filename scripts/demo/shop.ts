@@ -8,7 +8,7 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 
 /** The conditions under which payers pay and the shop reports. */
-export interface ShopConditions {
+export interface ShopDisturbances {
   /** Returns the share of willing payers who can pay. It is lower on a day on which a bank is down. */
   readonly bankShare: (at: number) => number;
   /** Returns when the report of an outcome at this moment reaches the service, in epoch ms. Null means never. */
@@ -28,7 +28,7 @@ interface ShopParts {
   readonly platform: PlatformName;
   readonly schedule: Schedule;
   readonly chance: Chance;
-  readonly state: ShopConditions;
+  readonly state: ShopDisturbances;
   readonly clock: { readonly now: number };
   /** Returns the name of a new order. */
   readonly nameOrder: () => string;

@@ -1,6 +1,6 @@
 import type { Chance } from '../example-data/chance.ts';
 import type { Payer, PayerMaker } from './payers.ts';
-import type { Shop, ShopConditions } from './shop.ts';
+import type { Shop, ShopDisturbances } from './shop.ts';
 
 /** What happens to the shop in four weeks that end now. */
 
@@ -33,7 +33,7 @@ export const RING_DEVICE = 'device-of-the-ring';
  * Returns the shop's conditions over the four weeks. A bank is down for a day, and for most of another day the shop's
  * reports do not arrive.
  */
-export function createShopConditions(startMs: number, chance: Chance): ShopConditions {
+export function createShopDisturbances(startMs: number, chance: Chance): ShopDisturbances {
   const at = (day: number, hour: number) => startMs + day * DAY_MS + hour * HOUR_MS;
   return {
     bankShare: (now) => (now >= at(BAD_DAY, 9) && now < at(BAD_DAY, 21) ? 0.45 : 1),

@@ -29,14 +29,14 @@ export const NO_MAPPING: CsvMapping = { columns: new Map(), constants: new Map()
  * A row of a CSV file as a JSON object, or the reason why it cannot be read. `line` counts from 1, the heading
  * included.
  */
-export type CsvRow = { readonly line: number } & (
+export type CsvRecordOrProblem = { readonly line: number } & (
   | { readonly record: JsonObject }
   | { readonly problem: string }
 );
 
 export interface CsvFile {
   readonly headings: readonly string[];
-  readonly rows: readonly CsvRow[];
+  readonly rows: readonly CsvRecordOrProblem[];
 }
 
 const MEMORY_MIB = 512;
@@ -85,14 +85,14 @@ function numberRows(
   rows: readonly DuckRow[],
   rejected: readonly DuckRow[],
   mapping: CsvMapping,
-): readonly CsvRow[] {
+): readonly CsvRecordOrProblem[] {
   const problems = new Map(
     rejected.map(({ line, problem }) => [
       toNumberOrNull(line) ?? 0,
       toTextOrNull(problem) ?? 'it cannot be read',
     ]),
   );
-  const found: CsvRow[] = [];
+  const found: CsvRecordOrProblem[] = [];
   let line = 1;
   for (const row of rows) {
     line += 1;

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { isJsonObject, type JsonObject, parseJsonObject } from '#base/files/json-object.ts';
+import { isJsonObject, type JsonObject, parseJsonObjectOrNull } from '#base/files/json-object.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { OUTCOME_CAUSES, OUTCOMES, type Outcome, type OutcomeCause } from '#decision/payer/order.ts';
 import { type CsvMapping, NO_MAPPING, readCsvFile } from './csv-payments.ts';
@@ -103,7 +103,7 @@ async function* readJsonLines(path: string): AsyncGenerator<UnreadLine> {
   for await (const text of readLines(path)) {
     line += 1;
     const at = line;
-    if (text.trim() !== '') yield { line, read: () => parseRecordedLine(text, at) };
+    if (text.trim() !== '') yield { line, read: () => parseEventsOfRecordedLine(text, at) };
   }
 }
 
@@ -162,8 +162,8 @@ function joinHints({ jsOk, honeypotTriggered, ...record }: JsonObject): JsonObje
  * Parses the events of one line. If the line of a payment also has the outcome, the outcome is a second event. Throws
  * InputError for a bad line.
  */
-export function parseRecordedLine(text: string, line: number): readonly RecordedEvent[] {
-  const record = parseJsonObject(text);
+export function parseEventsOfRecordedLine(text: string, line: number): readonly RecordedEvent[] {
+  const record = parseJsonObjectOrNull(text);
   if (record === null) throw new InputError('this is not a JSON object; each line must hold exactly one');
   return toRecordedEvents(record, line);
 }

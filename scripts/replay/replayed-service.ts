@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { type Application, startApplication } from '#application.ts';
 import { createLog } from '#base/log.ts';
 import { createFixedRuleSource, LoadedRules } from '#checkout/rollout/loaded-rules.ts';
-import { ConfigError, getSignalSecret, readConfig } from '#config.ts';
+import { ConfigError, getOrCreateSignalSecret, readConfig } from '#config.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
-import { createAttributeHmacs } from '#decision/pseudonym.ts';
-import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { createAttributePseudonymizer } from '#decision/pseudonym.ts';
+import { compileWithOtherHmacs } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { openStoreWithLocalSalt } from '#history/archive/archived-salt.ts';
+import { openStoreBesideArchiveFolder } from '#history/archive/archived-salt.ts';
 import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
 import type { Store } from '#state/store.ts';
 import type { Endpoints } from './driver.ts';
@@ -63,12 +63,12 @@ export async function withReplayedService<T>(
     const rules = (
       await LoadedRules.read(config.rulesDir, createDirectRuleReader(config.rulesDir))
     ).requireReleased(config.ruleVersion);
-    const store = await openStoreWithLocalSalt({ ...config, salt: SALT }, (error) =>
+    const store = await openStoreBesideArchiveFolder({ ...config, salt: SALT }, (error) =>
       console.error(`store: ${error.message}`),
     );
     const storeName = config.redisUrl === null && dataDir === null ? 'sqlite (temporary)' : store.name;
     try {
-      const application = await start(store, rules, getSignalSecret(config), clock);
+      const application = await start(store, rules, getOrCreateSignalSecret(config), clock);
       try {
         const { callerUrl, platformUrl } = application;
         const key = await issueKey(application, platform ?? choosePlatform(config.redisUrl), time);
@@ -93,7 +93,9 @@ function start(
   const anyPort = { host: '127.0.0.1', port: 0 };
   return startApplication({
     store,
-    ruleSource: createFixedRuleSource(rehashRuleSet(rules, createAttributeHmacs([signalSecret]))),
+    ruleSource: createFixedRuleSource(
+      compileWithOtherHmacs(rules, createAttributePseudonymizer([signalSecret])),
+    ),
     rollout: null,
     clock: () => clock.now,
     signalSecret,

@@ -28,8 +28,8 @@ export interface ReplaySummary {
   readonly ladder: readonly { readonly level: number; readonly waits: number }[];
   readonly paymentScore: PaymentScoreQuality | null;
   readonly reliability: readonly ReliabilityBin[] | null;
-  readonly blocked: OutcomeShares | null;
-  readonly waiting: OutcomeShares | null;
+  readonly blocked: VerdictShareByOutcome | null;
+  readonly waiting: VerdictShareByOutcome | null;
   readonly bot: BotQuality | null;
   readonly ruleVersion: string;
   readonly digest: string;
@@ -48,7 +48,7 @@ export interface PaymentScoreQuality {
  * Which share of the PAID payments got one verdict, and which share of the UNPAID payments. A share is null if there
  * are no such payments.
  */
-export interface OutcomeShares {
+export interface VerdictShareByOutcome {
   readonly paidShare: number | null;
   readonly unpaidShare: number | null;
 }
@@ -129,7 +129,7 @@ function countLevels(observations: readonly Observation[]): ReplaySummary['ladde
   return [...levels].toSorted(([a], [b]) => a - b).map(([level, waits]) => ({ level, waits }));
 }
 
-function computeShares(observations: readonly Observation[], wanted: Verdict): OutcomeShares {
+function computeShares(observations: readonly Observation[], wanted: Verdict): VerdictShareByOutcome {
   const shareAmong = (ended: 'PAID' | 'UNPAID') => {
     const those = observations.filter(({ outcome }) => outcome === ended);
     return computeRatio(

@@ -11,7 +11,7 @@ import {
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
-import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
+import { NO_ATTRIBUTE_PSEUDONYMIZER } from '#decision/payer/attribute-hmacs.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { openShipper } from '#history/archive/ship/shipping.ts';
@@ -66,7 +66,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     rulesDir,
     reader: createDirectRuleReader(rulesDir),
     dataDir: folder,
-    attributeHmacs: NO_ATTRIBUTE_HMACS,
+    attributeHmacs: NO_ATTRIBUTE_PSEUDONYMIZER,
     firstVersion:
       (await LoadedRules.read(rulesDir, createDirectRuleReader(rulesDir))).listAll()[0]?.version ?? null,
     clock: clock.now,

@@ -85,7 +85,8 @@ export const literal = <const Name extends string>(name: Name) => choice([name],
 /** The form of every moment in the API. */
 export const INSTANT_SCHEMA = { type: 'string', format: 'date-time' } as const;
 
-export const instant = Type.Unsafe<string>({
+/** A date and time in the body of a request. The parser of bodies checks it by the keyword `instant`. */
+export const requestInstantSchema = Type.Unsafe<string>({
   instant: true,
   description: 'A date and time (RFC 3339), like "2026-11-21T10:00:00Z"',
 });
@@ -237,7 +238,7 @@ export type ValueOf<S extends TSchema> = Immutable<Static<S>>;
  * Returns a function that takes an object literal with every member of T, optional members included. A forgotten
  * member is a compile error.
  */
-export function nameEveryMember<T>() {
+export function createFullLiteralChecker<T>() {
   return <Given extends T>(given: Given & Forgotten<Exclude<keyof T, keyof Given>>): T => given;
 }
 

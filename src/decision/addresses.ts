@@ -137,7 +137,7 @@ function isInNetwork(address: Address, network: Address, prefix: number): boolea
  * Returns the network that stands for an address. For IPv4 this is the address itself. For IPv6 this is the /64,
  * because one household or host owns the whole /64. A text that is not an address is returned unchanged.
  */
-export function toNetwork(text: string): string {
+export function toNetworkOfAddress(text: string): string {
   const address = parseAddress(text);
   return address === null ? text : formatAddressNetwork(address);
 }

@@ -3,7 +3,7 @@ import type { Conclusions, FactContext, NullableFactValue } from './facts/fact.t
 import {
   type DrawnHoldout,
   HoldoutCollector,
-  type HoldoutFile,
+  type HoldoutRuleFileName,
   type IsHeldOut,
   NOBODY_HELD_OUT,
 } from './holdout.ts';
@@ -38,14 +38,14 @@ export interface Assessment {
  * Computes the facts, then the client group, then the bot flag. Each step may use the results of the steps before it.
  */
 export function assessPayer(rules: RuleSet, context: FactContext, isHeldOut: IsHeldOut): Assessment {
-  return concludeFromValues(rules, readFacts(rules, context), context.isNew, isHeldOut);
+  return assessFromFactValues(rules, readFacts(rules, context), context.isNew, isHeldOut);
 }
 
 /**
  * Concludes the client group, the bot signals and the bot flag from known values, such as those of a recorded
  * decision.
  */
-export function concludeFromValues(
+export function assessFromFactValues(
   rules: RuleSet,
   facts: readonly NullableFactValue[],
   isNew: boolean,
@@ -163,7 +163,7 @@ function listMatchingSignals(
 
 /** Finds the rule that decides. Rules are sorted by priority, so the first match decides. */
 function findFirstMatch<Params>(
-  file: HoldoutFile,
+  file: HoldoutRuleFileName,
   rules: readonly MatchableRule<Params>[],
   values: readonly NullableFactValue[],
   holdouts: HoldoutCollector,

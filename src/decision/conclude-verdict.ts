@@ -119,7 +119,7 @@ type LastWait = Pick<ClientState, 'lastWaitMs' | 'lastWaitLadder'>;
  * Computes the newest wait after a verdict. If the previous wait gave this wait its length, the ladder of the
  * previous wait is kept.
  */
-export function computeLastWait(
+export function computeLastWaitAfterVerdict(
   { verdict, ladderAfter, ladder, waitFloorMs }: LastVerdict,
   { lastWaitMs, lastWaitLadder }: LastWait,
   at: number,

@@ -1,6 +1,11 @@
-import { nameEveryMember } from '#base/shapes.ts';
+import { createFullLiteralChecker } from '#base/shapes.ts';
 import { type Assessment, assessPayer, labelFactValues, listRaisedFlags } from './assess.ts';
-import { type ConcludedVerdict, computeLastWait, concludeVerdict, isAttempt } from './conclude-verdict.ts';
+import {
+  type ConcludedVerdict,
+  computeLastWaitAfterVerdict,
+  concludeVerdict,
+  isAttempt,
+} from './conclude-verdict.ts';
 import type { Decision, ScoreAnswer } from './decision.ts';
 import { findPseudonym } from './facts/attribute.ts';
 import type { FactContext, Sightings } from './facts/fact.ts';
@@ -8,7 +13,7 @@ import { type DrawHoldouts, type DrawnHoldout, type IsHeldOut, NOBODY_HELD_OUT }
 import { formatMoney } from './payer/amount.ts';
 import { joinAttributes, type NodeSecretIds, renameFormerPseudonyms } from './payer/attribute-secrets.ts';
 import { noteAttributeValues } from './payer/attribute-values.ts';
-import { NO_ATTRIBUTES, type StatedAttributes } from './payer/attributes.ts';
+import { type AttributesUnderBothSecrets, NO_ATTRIBUTES } from './payer/attributes.ts';
 import { type ClientKey, formatDecisionId } from './payer/client-key.ts';
 import {
   addStageAnswer,
@@ -16,19 +21,24 @@ import {
   type ClientState,
   chooseEventTime,
   isNewClient,
-  keepIfValid,
+  keepUnlessExpired,
   recordActivity,
   shortenDeviceId,
   toCachedShortHash,
   toShortHash,
   type VerdictEvent,
 } from './payer/client-state.ts';
-import { type KnownHints, summarizeKnownHints } from './payer/hints.ts';
+import { getKnownHints, type KnownHints } from './payer/hints.ts';
 import { getRemainingWaitMs, type Ladder, resetLadderAfterAbsence } from './payer/ladder.ts';
 import { computePaymentScore, formatPaymentScore } from './payer/payment-score.ts';
-import type { RequestedPayment, ScoreRequest, VerdictRequest, VerdictRequestContent } from './requests.ts';
+import type {
+  RequestedPayment,
+  ScoreRequest,
+  VerdictRequest,
+  VerdictRequestWithoutOrigin,
+} from './requests.ts';
 import { getPlatformSettings, type PlatformSettings, type RuleSet, type Verdict } from './rules/rule-set.ts';
-import { recordScore } from './score-hints.ts';
+import { noteScore } from './score-hints.ts';
 import { NO_LISTS, type RequestLookupParts, type SharedLists } from './shared-lists.ts';
 
 export interface ScoreResult {
@@ -55,8 +65,11 @@ interface JudgedVerdict {
   readonly nextState: ClientState;
 }
 
-/** The inputs of a decision about a client, without the request. */
-export interface DecisionInput {
+/**
+ * What a decision about a client starts from, with the lists, holdouts and secrets of the node: everything but the
+ * request.
+ */
+export interface DecisionStanding {
   readonly client: ClientKey;
   readonly state: ClientState;
   readonly sightings: Sightings;
@@ -74,11 +87,11 @@ export interface DecisionInput {
  * Classifies a payer. The next state remembers the devices of the request, and no counter changes. So a repeated
  * score has the same answer as long as nothing else happens.
  */
-export function decideScore(rules: RuleSet, standing: DecisionInput, request: ScoreRequest): ScoreResult {
+export function decideScore(rules: RuleSet, standing: DecisionStanding, request: ScoreRequest): ScoreResult {
   const { client, state } = standing;
   const now = chooseEventTime(state, standing.now);
   const settings = getPlatformSettings(rules, client.platform);
-  const { nextState, known, at } = recordScore(state, request, now);
+  const { nextState, known, at } = noteScore(state, request, now);
   const hints = known();
   const view = { ...viewWithoutRequest(nextState, settings, standing.sightings, at), hints };
   const stated = joinStatedAttributes(rules, hints, request, standing);
@@ -88,7 +101,7 @@ export function decideScore(rules: RuleSet, standing: DecisionInput, request: Sc
   return { answer, signals: assessment.signals, drawnHoldouts: assessment.drawnHoldouts, nextState };
 }
 
-const nameRecordedMembers = nameEveryMember<Decision>();
+const nameRecordedMembers = createFullLiteralChecker<Decision>();
 
 /**
  * Decides whether a requisite may be issued now, and moves the client along the ladder. The function is pure: the
@@ -96,7 +109,7 @@ const nameRecordedMembers = nameEveryMember<Decision>();
  */
 export function decideVerdict(
   rules: RuleSet,
-  standing: DecisionInput,
+  standing: DecisionStanding,
   request: VerdictRequest,
 ): VerdictResult {
   const { client, state } = standing;
@@ -143,13 +156,13 @@ export function decideVerdict(
  */
 export function decideWithoutRecord(
   rules: RuleSet,
-  standing: DecisionInput,
-  request: VerdictRequestContent,
+  standing: DecisionStanding,
+  request: VerdictRequestWithoutOrigin,
 ): JudgedVerdict {
   const { client, sightings, now } = standing;
   const at = chooseEventTime(standing.state, now);
   const settings = getPlatformSettings(rules, client.platform);
-  const hints = summarizeKnownHints(standing.state.hints, at);
+  const hints = getKnownHints(standing.state.hints, at);
   const stated = joinStatedAttributes(rules, hints, request, standing);
   const state = renameFormerPseudonyms(standing.state, stated);
   const ladderBefore = resetLadderAfterAbsence(state, settings.ladder, at);
@@ -169,7 +182,7 @@ export function decideWithoutRecord(
     lastVerdictAt: at,
     lastVerdictBlocked: concluded.verdict === 'BLOCK',
     ladder: concluded.ladderAfter,
-    ...computeLastWait(concluded, state, at),
+    ...computeLastWaitAfterVerdict(concluded, state, at),
     ...noteVerdictValues(rules, context, at),
     events: seen.events.with(-1, addAnswerToEvent(event, concluded.verdict)),
   };
@@ -197,7 +210,7 @@ function noteVerdictValues(
 }
 
 /** Assesses a client as of now, for people to read. The assessment counts no request. */
-export function assessNow(rules: RuleSet, standing: DecisionInput): Assessment {
+export function assessNow(rules: RuleSet, standing: DecisionStanding): Assessment {
   const { client, state, sightings } = standing;
   const settings = getPlatformSettings(rules, client.platform);
   const request = { sellPointKey: '', method: '', amount: '0', currency: null };
@@ -211,7 +224,7 @@ export function assessNow(rules: RuleSet, standing: DecisionInput): Assessment {
   );
 }
 
-function drawHoldouts({ client, holdoutDraw }: DecisionInput, at: number): IsHeldOut {
+function drawHoldouts({ client, holdoutDraw }: DecisionStanding, at: number): IsHeldOut {
   return holdoutDraw === undefined ? NOBODY_HELD_OUT : holdoutDraw(client, at);
 }
 
@@ -225,11 +238,11 @@ function viewWithoutRequest(
   now: number,
 ): ContextView {
   const ladder = resetLadderAfterAbsence(state, settings.ladder, now);
-  const hints = summarizeKnownHints(state.hints, now);
+  const hints = getKnownHints(state.hints, now);
   return { state, asked: null, isNew: isNewClient(state), ladder, hints, sightings, now };
 }
 
-const NOTHING_STATED: StatedAttributes = {};
+const NOTHING_STATED: AttributesUnderBothSecrets = {};
 
 /**
  * Returns the attributes that the caller stated about the payer: in this request, and in earlier score requests that
@@ -238,9 +251,9 @@ const NOTHING_STATED: StatedAttributes = {};
 function joinStatedAttributes(
   { attributes: declared }: RuleSet,
   held: KnownHints,
-  stated: StatedAttributes,
-  { secretIds: secrets }: DecisionInput,
-): StatedAttributes {
+  stated: AttributesUnderBothSecrets,
+  { secretIds: secrets }: DecisionStanding,
+): AttributesUnderBothSecrets {
   return declared.size === 0 ? NOTHING_STATED : joinAttributes(held, stated, secrets);
 }
 
@@ -249,8 +262,8 @@ function buildFactContext(
   view: ContextView,
   settings: PlatformSettings,
   request: RequestedPayment,
-  stated: StatedAttributes,
-  { client, lists = NO_LISTS }: DecisionInput,
+  stated: AttributesUnderBothSecrets,
+  { client, lists = NO_LISTS }: DecisionStanding,
   listedAt = view.now,
 ): FactContext {
   const { attributes = NO_ATTRIBUTES } = stated;
@@ -277,7 +290,7 @@ function buildListSubject(
   { platform, clientIdKey }: ClientKey,
   { method, sellPointKey }: Pick<RequestedPayment, 'method' | 'sellPointKey'>,
   { fingerprints, ips, networks, former }: Pick<KnownHints, 'fingerprints' | 'ips' | 'networks' | 'former'>,
-  stated: StatedAttributes,
+  stated: AttributesUnderBothSecrets,
   { attributes: declaredAttributes }: Pick<RuleSet, 'attributes'>,
 ): RequestLookupParts {
   return {
@@ -301,7 +314,7 @@ function addAnswerToEvent(event: VerdictEvent, verdict: Verdict): VerdictEvent {
 }
 
 function buildVerdictEvent(
-  request: VerdictRequestContent,
+  request: VerdictRequestWithoutOrigin,
   settings: PlatformSettings,
   { fingerprints, ips }: KnownHints,
   early: boolean,
@@ -338,7 +351,7 @@ function buildAnswerFields(
     };
   }
   if (verdict !== 'GET_SAME_STICKY') return { verdict, reason };
-  const binding = keepIfValid(state.binding, now);
+  const binding = keepUnlessExpired(state.binding, now);
   // `parseRuleSet` accepts GET_SAME_STICKY only in a rule that demands a valid binding.
   if (binding === null) throw new Error('GET_SAME_STICKY was decided for a client without a binding');
   return { verdict, stickyRequisiteRef: binding.requisiteRef, reason };
@@ -351,7 +364,7 @@ function buildScoreAnswer(
   { clientGroup, isBot }: Assessment,
   now: number,
 ): ScoreAnswer {
-  const binding = keepIfValid(state.binding, now);
+  const binding = keepUnlessExpired(state.binding, now);
   const sticky = clientGroup === 'STICKY' && binding !== null;
   return {
     clientGroup,

@@ -1,12 +1,12 @@
 import type { Decision } from './decision.ts';
 import {
-  FILTER_MEMBERS,
   type FilterMember,
   type FilterName,
   type FilterValues,
   isFilterName,
+  RECORD_FILTER_MEMBERS,
 } from './filter-members.ts';
-import { toClientNumber } from './payer/client-key.ts';
+import { toClientNumberText } from './payer/client-key.ts';
 
 /**
  * The position of a decision in the list of all decisions of a platform. The newest decision comes first. Decisions
@@ -39,15 +39,15 @@ const CLIENT_HASH_CHARACTERS = 22;
 function comparePositions(a: DecisionPosition, b: DecisionPosition): number {
   if (a.at !== b.at) return b.at - a.at;
   if (a.clientHash !== b.clientHash)
-    return BigInt(toClientNumber(a.clientHash)) < BigInt(toClientNumber(b.clientHash)) ? 1 : -1;
+    return BigInt(toClientNumberText(a.clientHash)) < BigInt(toClientNumberText(b.clientHash)) ? 1 : -1;
   return b.seq - a.seq;
 }
 
 /**
- * Which decisions to find: the wanted value for each member of `FILTER_MEMBERS`. A missing member matches every
+ * Which decisions to find: the wanted value for each member of `RECORD_FILTER_MEMBERS`. A missing member matches every
  * decision.
  */
-export type DecisionFilter = Partial<FilterValues<typeof FILTER_MEMBERS>> & {
+export type DecisionFilter = Partial<FilterValues<typeof RECORD_FILTER_MEMBERS>> & {
   /** Finds only decisions that come after this position. */
   readonly after?: DecisionPosition;
 };
@@ -67,7 +67,7 @@ export function listAskedMembers(
   const names = Object.keys(filter).filter(isFilterName);
   return names.flatMap((name) => {
     const wanted = filter[name] ?? null;
-    return wanted === null ? [] : [{ member: FILTER_MEMBERS[name], wanted }];
+    return wanted === null ? [] : [{ member: RECORD_FILTER_MEMBERS[name], wanted }];
   });
 }
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { NamedError } from '#base/named-error.ts';
 import {
-  DECISION_MEMBERS,
+  DECISION_MEMBER_NAMES,
   type Decision,
   formatReason,
   OTHERWISE,
@@ -19,10 +19,10 @@ import type { RuleSet, RuleVersion, Verdict } from './rules/rule-set.ts';
  * The part that all decisions of one rule set share: the names of facts, signals and rules, and the texts of reasons.
  * This shape is stored once, and records contain indexes into its lists.
  */
-export interface RecordShape {
+export interface RecordDictionary {
   /** A hash of the content. Two services that record different facts for the same rule set have different shapes. */
   readonly id: string;
-  /** The stored form, which `parseRecordShape` reads. */
+  /** The stored form, which `parseRecordDictionary` reads. */
   readonly text: string;
   readonly contents: ShapeContents;
 }
@@ -50,15 +50,17 @@ interface ShapeRule {
   readonly reason: readonly RenderableReasonPart[];
 }
 
-const shapes = new WeakMap<RuleSet, RecordShape>();
+const shapes = new WeakMap<RuleSet, RecordDictionary>();
 
 /** Returns the shape of a rule set's decisions. The shape is made once for each rule set. */
-export function getRecordShape(rules: RuleSet): RecordShape {
-  return shapes.getOrInsertComputed(rules, () => parseRecordShape(JSON.stringify(buildShapeContents(rules))));
+export function getRecordDictionary(rules: RuleSet): RecordDictionary {
+  return shapes.getOrInsertComputed(rules, () =>
+    parseRecordDictionary(JSON.stringify(buildShapeContents(rules))),
+  );
 }
 
 /** Parses a shape from its stored text. */
-export function parseRecordShape(text: string): RecordShape {
+export function parseRecordDictionary(text: string): RecordDictionary {
   return { id: hash('sha256', text, 'base64url').slice(0, 6), text, contents: JSON.parse(text) };
 }
 
@@ -121,10 +123,11 @@ type DecisionRow = [
   rest?: Partial<Decision>,
 ];
 
+/** A stored decision record cannot be decoded, or names a rule or a shape that is not there. */
 export class RecordDamaged extends NamedError {}
 
-/** Encodes a decision as the text to store. `parseRecord` and `decodeDecisionRow` give the same decision back. */
-export function encodeDecision(decision: Decision, shape?: RecordShape): string {
+/** Encodes a decision as the text to store. `parseDecisionOrRow` and `decodeDecisionRow` give the same decision back. */
+export function encodeDecision(decision: Decision, shape?: RecordDictionary): string {
   const row = shape === undefined ? null : encodeRow(decision, shape);
   return row === null ? JSON.stringify(decision) : FORMAT + JSON.stringify(row);
 }
@@ -133,7 +136,7 @@ export function encodeDecision(decision: Decision, shape?: RecordShape): string 
  * Parses a stored text to a whole decision, or to a row. `decodeDecisionRow` converts a row to a decision with the
  * row's shape. Throws RecordDamaged if the text begins with another format number.
  */
-export function parseRecord(text: string): Decision | DecisionRow {
+export function parseDecisionOrRow(text: string): Decision | DecisionRow {
   if (text.startsWith(FORMAT)) return JSON.parse(text.slice(FORMAT.length));
   if (text.startsWith('{')) return JSON.parse(text);
   throw new RecordDamaged(
@@ -150,7 +153,11 @@ export function isDecisionRow(record: Decision | DecisionRow): record is Decisio
  * Converts a row to its decision. `clientHash` is the hash of the client's key. Throws RecordDamaged if the row names
  * a rule that the shape lacks.
  */
-export function decodeDecisionRow(row: DecisionRow, clientHash: string, { contents }: RecordShape): Decision {
+export function decodeDecisionRow(
+  row: DecisionRow,
+  clientHash: string,
+  { contents }: RecordDictionary,
+): Decision {
   const [, seq, at, platform, sellPointKey, clientIdKey, orderRef, requestId, ...judged] = row;
   const [ruleIndex, before, after, signals, cells, rest] = judged;
   const rule = contents.rules[ruleIndex];
@@ -209,7 +216,7 @@ function deriveMembers(
 }
 
 /** Converts a decision to its row. Returns null if the decision does not fit the shape. */
-function encodeRow(decision: Decision, shape: RecordShape): DecisionRow | null {
+function encodeRow(decision: Decision, shape: RecordDictionary): DecisionRow | null {
   const { contents } = shape;
   if (decision.digest !== contents.digest || decision.ruleVersion !== contents.ruleVersion) return null;
   const ruleIndex = contents.rules.findIndex(({ name }) => name === decision.rule);
@@ -258,7 +265,7 @@ const ROW_MEMBERS: ReadonlySet<string> = new Set([
 ] satisfies readonly (keyof Decision)[]);
 
 /** All other members. Each is computed from the row, or `rest` contains it. */
-const OTHER_MEMBERS = DECISION_MEMBERS.filter((member) => !ROW_MEMBERS.has(member));
+const OTHER_MEMBERS = DECISION_MEMBER_NAMES.filter((member) => !ROW_MEMBERS.has(member));
 
 /** Collects the members that cannot be computed from the row. Returns null if there are none. */
 function collectRest(decision: Decision, derived: Partial<Decision>): Partial<Decision> | null {

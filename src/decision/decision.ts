@@ -2,8 +2,8 @@ import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import type { ARMS } from './decision-words.ts';
 import { type NullableFactValue, nullableFactValueSchema } from './facts/fact.ts';
-import { HoldoutSchema } from './holdout.ts';
-import { DECISION_ID_PATTERN, platformSchema } from './payer/client-key.ts';
+import { DrawnHoldoutSchema } from './holdout.ts';
+import { createPlatformSchema, DECISION_ID_PATTERN } from './payer/client-key.ts';
 import { clientGroupSchema } from './payer/client-state.ts';
 import { LadderSchema } from './payer/ladder.ts';
 import { NOT_KNOWN_TEXT } from './rules/condition.ts';
@@ -65,7 +65,7 @@ const RECORDED = {
     description: 'Number of the decision among those of this client, from 1 and without gaps',
   }),
   at: s.epochMs('When it was decided'),
-  platform: platformSchema('Whose client'),
+  platform: createPlatformSchema('Whose client'),
   sellPointKey: s.plainText('Point of sale', 'shop-1'),
   clientIdKey: s.plainText('Client', 'ann'),
   orderRef: s.plainText("The caller's order", 'order-1'),
@@ -107,7 +107,9 @@ const RECORDED = {
     }),
     { paidCount: 0, clientGroup: 'NEW', 'verdicts(10m)': 1 },
   ),
-  holdout: Type.Optional(s.list(HoldoutSchema, 'Rules that may be skipped, and matched; absent without one')),
+  holdout: Type.Optional(
+    s.list(DrawnHoldoutSchema, 'Rules that may be skipped, and matched; absent without one'),
+  ),
   ladderBefore: LadderSchema,
   ladderAfter: LadderSchema,
 };
@@ -127,7 +129,7 @@ export const DecisionSchema = s.named(
   }),
 );
 
-export const DECISION_MEMBERS = s.listMemberNames(DecisionSchema);
+export const DECISION_MEMBER_NAMES = s.listMemberNames(DecisionSchema);
 
 export type Decision = s.ValueOf<typeof DecisionSchema>;
 

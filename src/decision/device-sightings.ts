@@ -1,27 +1,32 @@
 import {
   type AskedAttribute,
   addClientMarks,
-  boundDeviceVerdicts,
   CLIENTS_ON_DEVICE_MAX,
+  computeDeviceVerdictCount,
   type DeviceKind,
+  type DeviceSharingCounts,
   groupCountsByName,
   type NamedPseudonym,
   NOBODY_SEEN,
   pickMoreSharedCounts,
   SHARING_WINDOW_MS_MAX,
-  type SharingCounts,
   type SharingQuestions,
   type Sightings,
 } from './facts/fact.ts';
 import type { KnownHints } from './payer/hints.ts';
 import {
-  addPaymentMark,
+  addPaymentToMarkBits,
   encodeSightingMarks,
   MARK_BITS,
   NO_SIGHTING_MARKS,
   type SightingMarks,
 } from './payer/sighting-marks.ts';
-import { getStepNumber, getStepRange, VERDICT_STEPS, VERDICTS_OF_STEP_MAX } from './payer/verdict-steps.ts';
+import {
+  getStepNumber,
+  getWindowFirstStep,
+  VERDICT_STEPS,
+  VERDICTS_OF_STEP_MAX,
+} from './payer/verdict-steps.ts';
 
 export type ShownDevices = Pick<KnownHints, 'fingerprints' | 'ips'>;
 
@@ -35,7 +40,7 @@ type SightingKind = DeviceKind | 'attribute';
 const DEVICES_OF_CLIENT_MAX = 64;
 
 /** Sightings of one platform in memory: which clients were seen on which devices, counted as the stores count them. */
-export class DeviceSightings<Client = string> {
+export class DeviceSightingsInMemory<Client = string> {
   readonly #devices: Readonly<Record<SightingKind, Map<string, SingleClient<Client> | SeenClients<Client>>>> =
     {
       fingerprint: new Map(),
@@ -78,7 +83,7 @@ export class DeviceSightings<Client = string> {
       const seen = this.#devices[kind].get(id);
       if (seen instanceof SeenClients) seen.notePayment(client, since, isUnpaid);
       else if (seen !== undefined && seen.client === client && seen.at > since)
-        seen.bits = addPaymentMark(seen.bits, isUnpaid);
+        seen.bits = addPaymentToMarkBits(seen.bits, isUnpaid);
     }
   }
 
@@ -150,7 +155,7 @@ export class DeviceSightings<Client = string> {
   }
 
   #countVerdictsSince(kind: DeviceKind, id: string, windowMs: number, now: number): number {
-    const { ring, first } = getStepRange(windowMs, now);
+    const { ring, first } = getWindowFirstStep(windowMs, now);
     const counts = this.#verdicts[kind].get(id)?.[ring] ?? new Map<number, number>();
     return [...counts].reduce((sum, [step, verdicts]) => sum + (step >= first ? verdicts : 0), 0);
   }
@@ -182,8 +187,8 @@ export class DeviceSightings<Client = string> {
     kind: DeviceKind,
     ids: readonly string[],
     { client, questions, now, marks: own }: SharingQuery<Client>,
-  ): ReadonlyMap<number, SharingCounts> {
-    const counts = new Map<number, SharingCounts>();
+  ): ReadonlyMap<number, DeviceSharingCounts> {
+    const counts = new Map<number, DeviceSharingCounts>();
     const { windowsMs, marks, verdictWindowsMs } = questions[kind];
     for (const id of ids) {
       const seen = this.#devices[kind].get(id);
@@ -191,7 +196,7 @@ export class DeviceSightings<Client = string> {
         const others = countOthersOnDevice(seen, client, now - windowMs);
         const clients = Math.min(CLIENTS_ON_DEVICE_MAX, others.clients + 1);
         const verdicts = verdictWindowsMs.includes(windowMs)
-          ? boundDeviceVerdicts(this.#countVerdictsSince(kind, id, windowMs, now), clients)
+          ? computeDeviceVerdictCount(this.#countVerdictsSince(kind, id, windowMs, now), clients)
           : 0;
         const here = addClientMarks({ ...others, clients, verdicts }, own, marks);
         counts.set(windowMs, pickMoreSharedCounts(here, counts.get(windowMs)));
@@ -256,7 +261,7 @@ class SeenClients<Client> {
   notePayment(client: Client, since: number, isUnpaid: boolean): void {
     const seen = this.#last.get(client);
     if (seen === undefined || seen.at <= since) return;
-    const bits = addPaymentMark(seen.bits, isUnpaid);
+    const bits = addPaymentToMarkBits(seen.bits, isUnpaid);
     for (const name of listCountedGroups(seen.bits)) removeTime(this.#times[name], seen.at);
     for (const name of listCountedGroups(bits)) insertTime(this.#times[name], seen.at);
     // The client keeps its position in the map.
@@ -264,7 +269,7 @@ class SeenClients<Client> {
   }
 
   /** Counts the clients that were seen after `since`, without `client`. */
-  countOthersSince(client: Client, since: number): SharingCounts {
+  countOthersSince(client: Client, since: number): DeviceSharingCounts {
     const own = this.#last.get(client);
     const ownNames = own !== undefined && own.at > since ? listCountedGroups(own.bits) : [];
     const count = (name: CountedGroup) => {
@@ -319,7 +324,7 @@ function countOthersOnDevice<Client>(
   seen: SingleClient<Client> | SeenClients<Client> | undefined,
   client: Client,
   since: number,
-): SharingCounts {
+): DeviceSharingCounts {
   if (seen === undefined) return NOBODY_SEEN;
   if (seen instanceof SeenClients) return seen.countOthersSince(client, since);
   if (seen.client === client || seen.at <= since) return NOBODY_SEEN;

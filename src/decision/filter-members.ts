@@ -32,7 +32,7 @@ export interface FilterMember extends SearchMember {
 }
 
 /** The members that are compared with a recorded decision alone. Texts are compared exactly. */
-export const FILTER_MEMBERS = {
+export const RECORD_FILTER_MEMBERS = {
   verdict: {
     value: VERDICTS,
     description: 'Only decisions with this verdict',
@@ -134,7 +134,7 @@ export const FILTER_MEMBERS = {
 } as const satisfies Readonly<Record<string, FilterMember>>;
 
 /** The members that need a lookup elsewhere: in the indexes of orders and clients, and in the reports about orders. */
-export const LOOKUP_MEMBERS = {
+export const LOOKUP_FILTER_MEMBERS = {
   orderRef: { value: 'text', description: 'Only decisions about this order of the caller', label: 'order' },
   clientIdKey: {
     value: 'text',
@@ -149,7 +149,7 @@ export const LOOKUP_MEMBERS = {
   },
 } as const satisfies Readonly<Record<string, SearchMember>>;
 
-export type FilterName = keyof typeof FILTER_MEMBERS;
+export type FilterName = keyof typeof RECORD_FILTER_MEMBERS;
 
 /**
  * The members by which counts of decisions can be split, each with the filter's member that finds the decisions of
@@ -178,7 +178,7 @@ export type FilterValue<Kind extends FilterValueKind> = Kind extends readonly (i
     ? number
     : string;
 
-const NAMES: readonly string[] = Object.keys(FILTER_MEMBERS);
+const NAMES: readonly string[] = Object.keys(RECORD_FILTER_MEMBERS);
 
 export function isFilterName(name: string): name is FilterName {
   return NAMES.includes(name);

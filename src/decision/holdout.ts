@@ -2,18 +2,21 @@ import { createHmac } from 'node:crypto';
 import { Type } from '#base/json-schema.ts';
 import { plainText, shape, type ValueOf, yesNo } from '#base/shapes.ts';
 import type { NullableFactValue } from './facts/fact.ts';
-import { type ClientKey, toClientNumber } from './payer/client-key.ts';
+import { type ClientKey, toClientNumberText } from './payer/client-key.ts';
 import type { FactRef } from './rules/condition.ts';
 import type { Holdout, ParsedRules, Rule, RuleSet } from './rules/rule-set.ts';
 
-export const HoldoutSchema = shape('A rule with a holdout that was reached and matched, and what was drawn', {
-  rule: plainText('Its file and name, like "groups/blocked-by-unpaid-chain"'),
-  share: Type.Number({ description: 'The share of the clients that the rule held out, from 0 to 1' }),
-  heldOut: yesNo('It was skipped: the client is held out of it. Otherwise it applied'),
-});
+export const DrawnHoldoutSchema = shape(
+  'A rule with a holdout that was reached and matched, and what was drawn',
+  {
+    rule: plainText('Its file and name, like "groups/blocked-by-unpaid-chain"'),
+    share: Type.Number({ description: 'The share of the clients that the rule held out, from 0 to 1' }),
+    heldOut: yesNo('It was skipped: the client is held out of it. Otherwise it applied'),
+  },
+);
 
 /** The draw of a client for one rule. */
-export type DrawnHoldout = ValueOf<typeof HoldoutSchema>;
+export type DrawnHoldout = ValueOf<typeof DrawnHoldoutSchema>;
 
 /** Lists the rules that were skipped. */
 export function selectSkippedHoldouts(drawn: readonly DrawnHoldout[] = []): readonly DrawnHoldout[] {
@@ -41,7 +44,7 @@ export const HOLDOUT_PERIOD_MS = 30 * 24 * 3600_000;
  */
 export function createHoldoutDraw(secret: string): DrawHoldouts {
   return (client, at) => (rule, share) => {
-    const number = toClientNumber(client.hash);
+    const number = toClientNumberText(client.hash);
     const offsetMs = Number(BigInt(number) % BigInt(HOLDOUT_PERIOD_MS));
     const period = Math.floor((at + offsetMs) / HOLDOUT_PERIOD_MS);
     const drawn = createHmac('sha256', secret).update(`holdout\0${period}\0${rule}\0${number}`).digest();
@@ -51,7 +54,7 @@ export function createHoldoutDraw(secret: string): DrawHoldouts {
 
 /** Lists the rules with a holdout by file and name, each with the share of clients that are held out of it. */
 export function mapHoldoutShares({ groups, signals, verdicts }: ParsedRules): ReadonlyMap<string, number> {
-  const files: Readonly<Record<HoldoutFile, readonly Rule<unknown>[]>> = {
+  const files: Readonly<Record<HoldoutRuleFileName, readonly Rule<unknown>[]>> = {
     groups: groups.rules,
     'bot-signals': signals.rules,
     verdicts: verdicts.rules,
@@ -72,7 +75,7 @@ export function replayHoldouts(drawn: readonly DrawnHoldout[] = []): IsHeldOut {
 }
 
 /** The rule files whose rules may have a holdout. */
-export type HoldoutFile = 'groups' | 'bot-signals' | 'verdicts';
+export type HoldoutRuleFileName = 'groups' | 'bot-signals' | 'verdicts';
 
 /** Collects the draws of one decision. */
 export class HoldoutCollector {
@@ -87,7 +90,7 @@ export class HoldoutCollector {
 
   /** Tells whether a rule that matches these values is skipped, and notes the draw in either case. */
   isSkipped(
-    file: HoldoutFile,
+    file: HoldoutRuleFileName,
     { name, holdout }: Rule<unknown>,
     values: readonly NullableFactValue[],
   ): boolean {

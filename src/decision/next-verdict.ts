@@ -1,11 +1,11 @@
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
-import { type DecisionInput, decideWithoutRecord } from './decide.ts';
+import { type DecisionStanding, decideWithoutRecord } from './decide.ts';
 import { type Decision, waitSecondsSchema } from './decision.ts';
 import { formatDecimal } from './payer/amount.ts';
 import { chooseEventTime } from './payer/client-state.ts';
 import { resetLadderAfterAbsence } from './payer/ladder.ts';
-import type { VerdictRequestContent } from './requests.ts';
+import type { VerdictRequestWithoutOrigin } from './requests.ts';
 import { getPlatformSettings, type RuleSet, verdictSchema } from './rules/rule-set.ts';
 
 const ExpectedVerdictSchema = s.shape('The answer that a request would get', {
@@ -56,13 +56,13 @@ const ORDINARY = { amount: '100', method: 'card', sellPointKey: 'shop' } as cons
  */
 export function predictNextVerdict(
   rules: RuleSet,
-  standing: DecisionInput,
+  standing: DecisionStanding,
   newest: Pick<Decision, 'facts' | 'orderRef' | 'sellPointKey'> | undefined,
 ): NextVerdict {
   const { client, state } = standing;
   const settings = getPlatformSettings(rules, client.platform);
   const asked = supposeRequest(newest, settings.currency);
-  const request: VerdictRequestContent = { ...asked, orderRef: newest?.orderRef ?? '' };
+  const request: VerdictRequestWithoutOrigin = { ...asked, orderRef: newest?.orderRef ?? '' };
   const at = chooseEventTime(state, standing.now);
   const { waitUntil } = resetLadderAfterAbsence(state, settings.ladder, at);
   const { expected: now, nextState, ladderAfter } = expectVerdict(rules, { ...standing, now: at }, request);
@@ -89,7 +89,7 @@ function supposeRequest(
   };
 }
 
-function expectVerdict(rules: RuleSet, standing: DecisionInput, request: VerdictRequestContent) {
+function expectVerdict(rules: RuleSet, standing: DecisionStanding, request: VerdictRequestWithoutOrigin) {
   const { at, concluded, nextState } = decideWithoutRecord(rules, standing, request);
   const { verdict, waitSeconds, rule, reason, ladderAfter } = concluded;
   const wait = waitSeconds === null ? {} : { waitSeconds };

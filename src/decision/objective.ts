@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { DAY_MS } from '#base/duration.ts';
-import { parseJsonObject } from '#base/files/json-object.ts';
+import { parseJsonObjectOrNull } from '#base/files/json-object.ts';
 import { Type } from '#base/json-schema.ts';
 import { count, listMemberNames, named, nullable, shape, type ValueOf } from '#base/shapes.ts';
 
@@ -86,7 +86,7 @@ let isGiven: ValidateFunction<GivenObjective> | null = null;
 export function parseObjective(text: string | null): Objective | null {
   if (text === null) return DEFAULT_OBJECTIVE;
   isGiven ??= new Ajv2020({ strict: false, validateSchema: false, meta: false }).compile(PartialSchema);
-  const given: unknown = parseJsonObject(text);
+  const given: unknown = parseJsonObjectOrNull(text);
   return isGiven(given) ? { ...DEFAULT_OBJECTIVE, ...given } : null;
 }
 
@@ -105,7 +105,7 @@ export function encodeObjective(given: GivenObjective): string | null {
  * Returns the time from which figures include a client whose first request was at `since`. Both times are in epoch
  * ms. If reversals take days and `reversalDays` is not stated, figures include the client later.
  */
-export function computeResultReadyTime(
+export function computeClientInFiguresTime(
   since: number,
   { windowDays, reversalDays }: Pick<Objective, 'windowDays' | 'reversalDays'>,
 ): number {

@@ -1,4 +1,4 @@
-import { type Assessment, concludeFromValues } from './assess.ts';
+import { type Assessment, assessFromFactValues } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict } from './conclude-verdict.ts';
 import type { Decision } from './decision.ts';
 import type { Fact, NullableFactValue } from './facts/fact.ts';
@@ -28,6 +28,7 @@ export interface RecordedRequest extends Pick<Decision, 'platform' | 'at'> {
 /** The answer of a version to a recorded request, or the missing facts that make an answer impossible. */
 export type RedecisionResult = Redecided | LackingFacts | UnknownSecret;
 
+/** What the version concluded on the recorded facts. */
 export interface Redecided {
   readonly kind: 'decided';
   /** The recorded facts, together with the facts that the version computes from the platform and the time. */
@@ -40,12 +41,17 @@ export interface Redecided {
   readonly missingQuotedFacts: readonly FactRef[];
 }
 
+/** The answer when the version cannot decide, because the record lacks facts that its rules compare. */
 export interface LackingFacts {
   readonly kind: 'lacking';
   /** Facts that rules compare and that the record lacks, and recorded values that their fact cannot have. */
   readonly facts: readonly FactRef[];
 }
 
+/**
+ * The answer when the version cannot decide, because pseudonyms in the record were made under a secret that this node
+ * lacks.
+ */
 export interface UnknownSecret {
   readonly kind: 'unknownSecret';
   /**
@@ -78,7 +84,7 @@ export function explainUnknownSecret({ facts }: Pick<UnknownSecret, 'facts'>): s
  * differences between versions and reports all use it. `isHeldOut` says which rules are skipped: `NOBODY_HELD_OUT`,
  * or `replayHoldouts` for the rules that were skipped when the request was recorded.
  */
-export function prepareRedecision(
+export function createRedecider(
   rules: RuleSet,
 ): (recorded: RecordedRequest, isHeldOut: IsHeldOut) => RedecisionResult {
   const compared = collectComparedFacts(rules);
@@ -96,7 +102,7 @@ export function prepareRedecision(
     if (lacking.length > 0) return { kind: 'lacking', facts: lacking };
     const values = rules.facts.map(({ label, fact }) => readRecordedValue(fact, facts[label]));
     // A verdict counts its own request, so its client is never new.
-    const assessment = concludeFromValues(rules, values, false, isHeldOut);
+    const assessment = assessFromFactValues(rules, values, false, isHeldOut);
     const { incomparableFacts: incomparable } = assessment;
     if (incomparable.length > 0) return { kind: 'unknownSecret', facts: incomparable };
     const standing = { ladderBefore, lastWaitMs, at };
@@ -125,9 +131,9 @@ function readRecordedValue(fact: Fact, value: NullableFactValue | undefined): Nu
   return readAttributeAsDeclared(fact.declared, value);
 }
 
-/** Tells how a version would have answered one recorded request. See `prepareRedecision`. */
+/** Tells how a version would have answered one recorded request. See `createRedecider`. */
 export function redecide(rules: RuleSet, recorded: RecordedRequest, isHeldOut: IsHeldOut): RedecisionResult {
-  return prepareRedecision(rules)(recorded, isHeldOut);
+  return createRedecider(rules)(recorded, isHeldOut);
 }
 
 /**

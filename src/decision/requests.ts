@@ -8,11 +8,11 @@ import {
   ATTRIBUTE_CHARACTERS_MAX,
   ATTRIBUTES_MAX,
   type Attributes,
+  type AttributesUnderBothSecrets,
   type AttributeValue,
   type DeclaredAttributes,
   isPseudonym,
   readDeclaredAttributes,
-  type StatedAttributes,
 } from './payer/attributes.ts';
 import { ScoreHintsSchema } from './payer/hints.ts';
 import { classifyUserAgent } from './user-agent.ts';
@@ -99,12 +99,12 @@ export const ScoreRequestSchema = shape('What a score was asked with', {
 export type ScoreRequest = ValueOf<typeof ScoreRequestSchema>;
 
 /** A verdict request (interface, section 2.3). */
-export interface VerdictRequestContent extends RequestedPayment, StatedAttributes {
+export interface VerdictRequestWithoutOrigin extends RequestedPayment, AttributesUnderBothSecrets {
   readonly orderRef: string;
 }
 
 /** A verdict request with its origin, for the decision record. */
-export interface VerdictRequest extends VerdictRequestContent {
+export interface VerdictRequest extends VerdictRequestWithoutOrigin {
   readonly requestId: string;
   readonly arm: Arm;
   /** Missing if the client was drawn for no trial. */
@@ -172,6 +172,10 @@ function hashDevice({ fingerprint, address }: BodyDevice, pseudonym: Pseudonymiz
   };
 }
 
+/**
+ * Converts a verdict body to a verdict request with its origin, without the attributes; `addDeclaredAttributes` adds
+ * these.
+ */
 export function toVerdictRequest(
   body: VerdictBody,
   requestId: string,

@@ -6,8 +6,8 @@ import {
   shortenDeviceId,
   toShortHash,
 } from './payer/client-state.ts';
-import { addScoreHints, type KnownHints, rememberScore, restoreKnownHints } from './payer/hints.ts';
-import { countKnownDevices, noteShownDevice } from './payer/known-devices.ts';
+import { addScoreHints, getHintsOfAskedScore, type KnownHints, rememberScore } from './payer/hints.ts';
+import { addShownDeviceToPacked, countKnownDevices } from './payer/known-devices.ts';
 import type { ScoreRequest } from './requests.ts';
 
 /**
@@ -37,14 +37,14 @@ interface NotedScore {
  * the hints that were known when it was first asked. The answer is computed for the time of that first request, as
  * long as nothing but scores happened since.
  */
-export function recordScore(state: ClientState, request: ScoreRequest, now: number): NotedScore {
+export function noteScore(state: ClientState, request: ScoreRequest, now: number): NotedScore {
   const noted = noteShownDevices(state, request, now);
   const devices = countKnownDevices(noted.knownDevices, now);
   const asking = { ...createRequestTokens(request), changes: state.changes, devices };
   const { hints, asked } = rememberScore(state.hints, request, asking, now);
   return {
     nextState: recordScoreActivity({ ...noted, hints }, now),
-    known: () => restoreKnownHints(asked),
+    known: () => getHintsOfAskedScore(asked),
     at: isUnchangedSinceScore(state, asked, now) ? asked.at : now,
   };
 }
@@ -74,7 +74,7 @@ function noteShownDevices(state: ClientState, request: ScoreRequest, now: number
   const { fingerprint, ip, former } = request;
   const { fingerprints, ips } = state.knownDevices;
   const noted = (packed: string, id: string | null, formerId: string | null = null) =>
-    id === null ? packed : noteShownDevice(packed, { id, formerId }, now);
+    id === null ? packed : addShownDeviceToPacked(packed, { id, formerId }, now);
   return {
     ...state,
     events: renameDevice(state.events, request),

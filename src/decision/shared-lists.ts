@@ -19,7 +19,7 @@ import {
 import { isPlaceholder } from './body-hints.ts';
 import {
   ATTRIBUTE_CHARACTERS_MAX,
-  ATTRIBUTE_NAME_FORM,
+  ATTRIBUTE_NAME_FORM_TEXT,
   ATTRIBUTE_NAME_PATTERN,
   type Attributes,
   type DeclaredAttributes,
@@ -47,7 +47,7 @@ export interface ListContent {
 export function findListContentFault({ kind, attribute }: ListContent): string | null {
   if (kind !== 'attribute') return attribute === null ? null : STRAY_ATTRIBUTE;
   if (attribute === null) return 'is required with kind attribute: the name under which callers send it';
-  return isAttributeName(attribute) ? null : `has ${ATTRIBUTE_NAME_FORM}, unlike "${attribute}"`;
+  return isAttributeName(attribute) ? null : `has ${ATTRIBUTE_NAME_FORM_TEXT}, unlike "${attribute}"`;
 }
 
 const STRAY_ATTRIBUTE = 'goes only with kind attribute';
@@ -145,7 +145,7 @@ const IPV6_PREFIX_MAX = 64;
  * platform sees, and `pseudonymOf` converts it to the HMAC. For an attribute, the part after `hmac:` is the HMAC
  * itself, as decisions write it. A value that can never match a request is refused.
  */
-export function readListValue(
+export function parseListValue(
   kind: ListKind,
   text: string,
   pseudonym: Pseudonymize,
@@ -272,7 +272,7 @@ export type ListOwner = PlatformName | '*';
  * The names of devices on each platform. A device has another name on every platform, and nobody without the secret
  * can match the names. So a leak at one platform tells another platform nothing.
  */
-export interface DeviceNameConverter {
+export interface PlatformDeviceNameConverter {
   /**
    * Returns the name of a pseudonym. A shortened pseudonym has an equally short name, which cannot be converted back.
    */
@@ -289,7 +289,7 @@ export const ListedEntrySchema = shape('One entry of a shared list as far as dec
     'A client, a method, a point of sale, or a range of addresses; "hmac:" and the HMAC of a fingerprint, of a single address or of the value of an attribute, which are not kept themselves',
     'hmac:p2Yk4r0bQ8nV5sXc1eWtLA',
   ),
-  /** `readListValue` makes the keys. */
+  /** `parseListValue` makes the keys. */
   keys: list(plainText('As requests have it'), 'What requests are looked up by'),
   expiresAt: nullable(epochMs('When it ends; null: when it is removed')),
 });

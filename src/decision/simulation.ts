@@ -1,8 +1,8 @@
 import { isAttempt } from './conclude-verdict.ts';
-import { type DecisionInput, decideScore, decideVerdict, type ScoreResult } from './decide.ts';
+import { type DecisionStanding, decideScore, decideVerdict, type ScoreResult } from './decide.ts';
 import type { Decision } from './decision.ts';
-import { DeviceSightings, type ShownDevices } from './device-sightings.ts';
-import { listAskedAttributes } from './facts/attribute.ts';
+import { DeviceSightingsInMemory, type ShownDevices } from './device-sightings.ts';
+import { listCountedAttributeValues } from './facts/attribute.ts';
 import type { AskedAttribute, Sightings } from './facts/fact.ts';
 import { type DrawHoldouts, type IsHeldOut, NO_HOLDOUTS } from './holdout.ts';
 import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from './payer/changes.ts';
@@ -15,14 +15,14 @@ import {
   toShortHash,
   UNKNOWN_CLIENT_STATE,
 } from './payer/client-state.ts';
-import { summarizeKnownHints } from './payer/hints.ts';
-import { type ReportedOutcome, toOrderStage } from './payer/order.ts';
+import { getKnownHints } from './payer/hints.ts';
+import { type ReportedOutcome, toAskedOrderStage } from './payer/order.ts';
 import { decodeOrder, encodeOrder } from './payer/order-text.ts';
 import { getSightingMarks, toPaymentNote } from './payer/sighting-marks.ts';
 import { roundTripState } from './payer/state-document.ts';
 import type { ScoreRequest, VerdictRequest } from './requests.ts';
 import type { RuleSet } from './rules/rule-set.ts';
-import { recordScore } from './score-hints.ts';
+import { noteScore } from './score-hints.ts';
 import { NO_LISTS, type SharedLists } from './shared-lists.ts';
 
 interface SimulatedPayer {
@@ -55,7 +55,7 @@ export class Simulation {
   readonly #lists: SharedLists;
   #holdoutDraw: DrawHoldouts = NO_HOLDOUTS;
   readonly #payers = new Map<string, SimulatedPayer>();
-  readonly #devices = new DeviceSightings();
+  readonly #devices = new DeviceSightingsInMemory();
 
   constructor(rules: RuleSet, platform: PlatformName, lists: SharedLists = NO_LISTS) {
     this.rules = rules;
@@ -70,8 +70,13 @@ export class Simulation {
 
   score(clientIdKey: string, request: ScoreRequest, now: number): ScoreResult {
     const payer = this.#payer(clientIdKey);
-    const known = recordScore(payer.state, request, chooseEventTime(payer.state, now)).known();
-    const sightings = this.#sightings(payer, known, now, listAskedAttributes(this.rules.sharing, known));
+    const known = noteScore(payer.state, request, chooseEventTime(payer.state, now)).known();
+    const sightings = this.#sightings(
+      payer,
+      known,
+      now,
+      listCountedAttributeValues(this.rules.sharing, known),
+    );
     const result = decideScore(this.rules, this.#standing(payer, sightings, now), request);
     payer.state = roundTripState(result.nextState);
     return result;
@@ -79,7 +84,7 @@ export class Simulation {
 
   verdict(clientIdKey: string, request: VerdictRequest, now: number): Decision {
     const payer = this.#payer(clientIdKey);
-    const hints = summarizeKnownHints(payer.state.hints, chooseEventTime(payer.state, now));
+    const hints = getKnownHints(payer.state.hints, chooseEventTime(payer.state, now));
     this.#devices.recordDevices(
       clientIdKey,
       hints,
@@ -87,7 +92,7 @@ export class Simulation {
       getSightingMarks(payer.state, now),
       this.rules.sharing,
     );
-    const values = listAskedAttributes(this.rules.sharing, hints, () => request);
+    const values = listCountedAttributeValues(this.rules.sharing, hints, () => request);
     this.#devices.recordValues(clientIdKey, values, now);
     const sightings = this.#sightings(payer, hints, now, values);
     const standing = this.#standing(payer, sightings, now);
@@ -105,7 +110,7 @@ export class Simulation {
     const reported = { ...report, orderRef };
     const known = older === undefined ? null : decodeOrder(older);
     const granted = payer.granted.get(toShortHash(orderRef));
-    const orderStage = granted === undefined ? 'notAsked' : toOrderStage(granted);
+    const orderStage = granted === undefined ? 'notAsked' : toAskedOrderStage(granted);
     const change = recordOutcome(payer.state, known, reported, now, orderStage);
     const { effect, state, displaced } = change;
     payer.state = roundTripState(state);
@@ -160,7 +165,7 @@ export class Simulation {
     return payer;
   }
 
-  #standing({ key, state }: SimulatedPayer, sightings: Sightings, now: number): DecisionInput {
+  #standing({ key, state }: SimulatedPayer, sightings: Sightings, now: number): DecisionStanding {
     return { client: key, state, sightings, lists: this.#lists, holdoutDraw: this.#holdoutDraw, now };
   }
 }

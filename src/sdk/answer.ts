@@ -30,7 +30,7 @@ export function parseObject(answer: Answer, text: string = answer.text): Readonl
 }
 
 /** Parses the JSON object of an answer. Its members are not checked. */
-export function parseJson<T extends object>(answer: Answer, text: string = answer.text): T {
+export function parseUncheckedJson<T extends object>(answer: Answer, text: string = answer.text): T {
   parseObject(answer, text);
   const value: T = JSON.parse(text);
   return value;
@@ -38,7 +38,7 @@ export function parseJson<T extends object>(answer: Answer, text: string = answe
 
 /** Parses the answer of an operation that may need approval. Throws ProposedError if the operation needs approval. */
 export function parseUnlessProposed<T extends object>(answer: Answer): T {
-  if (answer.status !== 202) return parseJson(answer);
+  if (answer.status !== 202) return parseUncheckedJson(answer);
   const { proposalId, expiresAt } = parseObject(answer);
   if (typeof proposalId === 'string' && typeof expiresAt === 'string')
     throw new ProposedError(proposalId, expiresAt, answer.origin);

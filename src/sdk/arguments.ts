@@ -50,7 +50,7 @@ export function checkWholeNumber(name: string, value: unknown, min: number): voi
 }
 
 /** Returns the part of the URL before `/v1/`, without a slash at its end. Throws InvalidArgumentError. */
-export function parseBaseUrl(value: unknown): string {
+export function requireBaseUrl(value: unknown): string {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : null;
   const whole = url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '';
   if (whole && url.username === '') return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;

@@ -1,5 +1,5 @@
 import { type Answer, toAnswerError } from './answer.ts';
-import { checkHeaderValue, checkRequestId, checkWholeNumber, parseBaseUrl } from './arguments.ts';
+import { checkHeaderValue, checkRequestId, checkWholeNumber, requireBaseUrl } from './arguments.ts';
 import {
   type CallRef,
   ConnectionError,
@@ -114,7 +114,7 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     const { requestsPerSecondMax = REQUESTS_PER_SECOND_MAX } = options;
-    this.#baseUrl = parseBaseUrl(options.baseUrl);
+    this.#baseUrl = requireBaseUrl(options.baseUrl);
     checkHeaderValue('accessKey', options.accessKey);
     checkWholeNumber('timeoutMs', options.timeoutMs ?? TIMEOUT_MS, 1);
     checkWholeNumber('attemptTimeoutMs', options.attemptTimeoutMs ?? ATTEMPT_TIMEOUT_MS, 1);

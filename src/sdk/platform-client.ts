@@ -1,4 +1,4 @@
-import { type Answer, parseJson, parseUnlessProposed } from './answer.ts';
+import { type Answer, parseUncheckedJson, parseUnlessProposed } from './answer.ts';
 import {
   checkIdentifier,
   checkWholeNumber,
@@ -32,14 +32,16 @@ interface RefusedLine extends Omit<records.RefusedLine, 'line'> {
   readonly retryable: boolean;
 }
 
+/** A reported outcome with what came of it: its effect, or the reason why this line was refused. */
 export type ReportedOutcome = { readonly report: records.OutcomeReport } & LineResult<records.OutcomeEffect>;
 
 /** The effect of a change of a list. With `absent` the value was not on the list. */
 export type ListEffect = Extract<records.ListLineResult, { result: unknown }>['result'];
 
+/** A requested change of a list with what came of it: its effect, or the reason why this line was refused. */
 export type MadeListChange = { readonly change: records.ListChange } & LineResult<ListEffect>;
 
-/** A file or a database row in which a reader of the feed stores its position. */
+/** Loads and saves the position of a reader of the feed, for example in a file or a database row. */
 export interface FeedPlace {
   /** Returns the last saved position. Returns null at first. */
   readonly load: () => string | null | Promise<string | null>;
@@ -84,7 +86,7 @@ export class PlatformClient {
   async reportOutcome(report: records.OutcomeReport, options?: CallOptions): Promise<records.OutcomeResult> {
     checkIdentifier('clientIdKey', report.clientIdKey);
     checkIdentifier('orderRef', report.orderRef);
-    return parseJson(await this.#send('POST', 'outcomes', report, options));
+    return parseUncheckedJson(await this.#send('POST', 'outcomes', report, options));
   }
 
   /**
@@ -105,7 +107,7 @@ export class PlatformClient {
 
   /** Reads everything that is known of a client. Throws NotFoundError if nothing is known. */
   async client(clientIdKey: string, options?: CallOptions): Promise<records.ClientView> {
-    return parseJson(await this.#send('GET', formatClientPath(clientIdKey), undefined, options));
+    return parseUncheckedJson(await this.#send('GET', formatClientPath(clientIdKey), undefined, options));
   }
 
   /** Reads the client's history, the newest entry first. Throws NotFoundError if nothing is known of the client. */
@@ -116,7 +118,7 @@ export class PlatformClient {
   ): Promise<records.ClientHistory> {
     checkLimit(query);
     const path = formatClientPath(clientIdKey, '/history', query);
-    return parseJson(await this.#search(path, options));
+    return parseUncheckedJson(await this.#search(path, options));
   }
 
   /**
@@ -129,12 +131,12 @@ export class PlatformClient {
     options?: CallOptions,
   ): Promise<records.ClientLinks> {
     checkLimit(query);
-    return parseJson(await this.#search(formatClientPath(clientIdKey, '/links', query), options));
+    return parseUncheckedJson(await this.#search(formatClientPath(clientIdKey, '/links', query), options));
   }
 
   /** Reads all data about the client into memory. The audit notes the export. */
   async exportClient(clientIdKey: string, options?: CallOptions): Promise<records.ClientExport> {
-    return parseJson(await this.#search(formatClientPath(clientIdKey, '/export'), options));
+    return parseUncheckedJson(await this.#search(formatClientPath(clientIdKey, '/export'), options));
   }
 
   /**
@@ -143,7 +145,7 @@ export class PlatformClient {
    */
   async eraseClient(clientIdKey: string, options?: CallOptions): Promise<records.TracesLeft | null> {
     const answer = await this.#send('DELETE', formatClientPath(clientIdKey), undefined, options);
-    return answer.status === 202 ? parseJson(answer) : null;
+    return answer.status === 202 ? parseUncheckedJson(answer) : null;
   }
 
   async bind(
@@ -151,7 +153,9 @@ export class PlatformClient {
     binding: records.NewBinding,
     options?: CallOptions,
   ): Promise<records.Binding> {
-    return parseJson(await this.#send('PUT', formatClientPath(clientIdKey, '/binding'), binding, options));
+    return parseUncheckedJson(
+      await this.#send('PUT', formatClientPath(clientIdKey, '/binding'), binding, options),
+    );
   }
 
   async unbind(clientIdKey: string, options?: CallOptions): Promise<void> {
@@ -179,7 +183,7 @@ export class PlatformClient {
    */
   async decisions(query: records.DecisionQuery = {}, options?: CallOptions): Promise<records.FoundDecisions> {
     checkLimit(query);
-    return parseJson(await this.#search(`decisions${formatQuery(query)}`, options));
+    return parseUncheckedJson(await this.#search(`decisions${formatQuery(query)}`, options));
   }
 
   /**
@@ -193,15 +197,15 @@ export class PlatformClient {
   ): Promise<records.FoundRecords> {
     checkIdentifier('text', text);
     checkLimit(query);
-    return parseJson(await this.#search(`find${formatQuery({ text, ...query })}`, options));
+    return parseUncheckedJson(await this.#search(`find${formatQuery({ text, ...query })}`, options));
   }
 
   async decision(decisionId: string, options?: CallOptions): Promise<records.Decision> {
-    return parseJson(await this.#search(formatDecisionPath(decisionId), options));
+    return parseUncheckedJson(await this.#search(formatDecisionPath(decisionId), options));
   }
 
   async explanation(decisionId: string, options?: CallOptions): Promise<records.Explanation> {
-    return parseJson(await this.#search(`${formatDecisionPath(decisionId)}/explanation`, options));
+    return parseUncheckedJson(await this.#search(`${formatDecisionPath(decisionId)}/explanation`, options));
   }
 
   /**
@@ -218,7 +222,9 @@ export class PlatformClient {
     for (let after = await place.load(); ; ) {
       const wait = follow ? FEED_WAIT_SECONDS : undefined;
       const query = formatQuery({ after: after ?? undefined, limit, wait });
-      const { events, next } = parseJson<records.EventPage>(await this.#search(`events${query}`, options));
+      const { events, next } = parseUncheckedJson<records.EventPage>(
+        await this.#search(`events${query}`, options),
+      );
       yield* events;
       if (next !== after) await place.save(next);
       if (!follow && events.length === 0 && next === after) return;
@@ -229,7 +235,7 @@ export class PlatformClient {
   /** Reads the lists of the platform and of the whole installation by name, as the answering node has them. */
   async lists(query: records.PageQuery = {}, options?: CallOptions): Promise<records.SharedLists> {
     checkLimit(query);
-    return parseJson(await this.#send('GET', `lists${formatQuery(query)}`, undefined, options));
+    return parseUncheckedJson(await this.#send('GET', `lists${formatQuery(query)}`, undefined, options));
   }
 
   /** Reads a page of a list, the newest change first. `after` continues after a page. */
@@ -239,12 +245,14 @@ export class PlatformClient {
     options?: CallOptions,
   ): Promise<records.ListEntries> {
     checkLimit(query);
-    return parseJson(await this.#send('GET', formatEntriesPath(list, query), undefined, options));
+    return parseUncheckedJson(await this.#send('GET', formatEntriesPath(list, query), undefined, options));
   }
 
   /** Makes a list of one kind. A list of kind `attribute` also names its attribute. A repeated call changes nothing. */
   async makeList(list: string, made: records.NewList, options?: CallOptions): Promise<records.SharedList> {
-    return parseJson(await this.#send('PUT', `lists/${encodePathSegment('list', list)}`, made, options));
+    return parseUncheckedJson(
+      await this.#send('PUT', `lists/${encodePathSegment('list', list)}`, made, options),
+    );
   }
 
   /** Puts a value on a list, or renews its reason and end. Every node knows of the value within 2 s. */
@@ -255,7 +263,7 @@ export class PlatformClient {
     options?: CallOptions,
   ): Promise<records.ListEntry> {
     checkIdentifier('value', value);
-    return parseJson(await this.#send('PUT', formatEntriesPath(list, { value }), entry, options));
+    return parseUncheckedJson(await this.#send('PUT', formatEntriesPath(list, { value }), entry, options));
   }
 
   /**
@@ -269,7 +277,7 @@ export class PlatformClient {
     options?: CallOptions,
   ): Promise<records.ListRemoval> {
     checkIdentifier('value', value);
-    return parseJson(
+    return parseUncheckedJson(
       await this.#send('DELETE', formatEntriesPath(list, { value, reason }), undefined, options),
     );
   }
@@ -288,7 +296,7 @@ export class PlatformClient {
   }
 
   async rulesStatus(options?: CallOptions): Promise<records.RolloutStatus> {
-    return parseJson(await this.#send('GET', 'rules', undefined, options));
+    return parseUncheckedJson(await this.#send('GET', 'rules', undefined, options));
   }
 
   /**
@@ -301,7 +309,7 @@ export class PlatformClient {
 
   /** Withdraws the candidates. If there is no candidate, returns to the previous version. */
   async rollBack(request: records.RollbackRequest, options: CallOptions = {}): Promise<records.Following> {
-    return parseJson(await this.#changeRules('rules/rollback', request, options));
+    return parseUncheckedJson(await this.#changeRules('rules/rollback', request, options));
   }
 
   /** Sends a change of rules. The change is never retried, because a second rollback would go back one more version. */
@@ -395,7 +403,7 @@ export class PlatformClient {
     const lines = answer.text
       .split('\n')
       .filter((line) => line !== '')
-      .map((line) => parseJson<{ readonly line: number } & LineResult<Result>>(answer, line));
+      .map((line) => parseUncheckedJson<{ readonly line: number } & LineResult<Result>>(answer, line));
     return new Map(lines.map((line) => [line.line, line]));
   }
 }

@@ -1,4 +1,4 @@
-import { type Answer, parseJson, parseObject } from './answer.ts';
+import { type Answer, parseObject, parseUncheckedJson } from './answer.ts';
 import { checkAmount, checkHeaderValue, checkIdentifier, formatJson } from './arguments.ts';
 import {
   type CallOptions,
@@ -123,7 +123,7 @@ function parseScore(answer: Answer): ScoreAnswer {
   const whole =
     typeof clientGroup === 'string' && typeof paymentScore === 'string' && typeof isBot === 'boolean';
   if (!whole) throw new UnexpectedAnswerError(answer.status, 'the answer is no score', answer.origin);
-  return parseJson(answer);
+  return parseUncheckedJson(answer);
 }
 
 /**
@@ -138,7 +138,7 @@ function parseVerdict(answer: Answer): VerdictAnswer {
     (verdict === 'WAIT' && typeof waitSeconds === 'number') ||
     (verdict === 'GET_SAME_STICKY' && typeof stickyRequisiteRef === 'string');
   if (!whole) throw new UnexpectedAnswerError(answer.status, 'the answer is no verdict', answer.origin);
-  return parseJson(answer);
+  return parseUncheckedJson(answer);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import { parseJsonObject } from '#base/files/json-object.ts';
+import { parseJsonObjectOrNull } from '#base/files/json-object.ts';
 import { RETENTION } from './retention.ts';
 import { StoreUnavailable, UnknownCursor } from './store-errors.ts';
 
@@ -59,7 +59,7 @@ function createLink(end: ChainEnd | null, { at, entry, payer, forgets = [] }: Au
 
 /** Parses the body of an entry. Returns null if it is not the text that was written. */
 export function parseAuditBody({ body }: Pick<AuditLink, 'body'>): AuditBody | null {
-  const { at, payer, forgets, entry } = parseJsonObject(body) ?? {};
+  const { at, payer, forgets, entry } = parseJsonObjectOrNull(body) ?? {};
   if (typeof at !== 'number' || (payer !== null && typeof payer !== 'string')) return null;
   if (!Array.isArray(forgets) || entry === undefined) return null;
   return { at, payer, forgets: forgets.map(Number), entry };

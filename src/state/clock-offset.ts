@@ -14,7 +14,7 @@ interface ClockReading {
  * lower ends is the estimate. It comes from the fastest answer, and a clock that is corrected by it is never ahead of
  * the store's clock. A reading that contradicts the estimate starts a new one, because one of the clocks was set.
  */
-export class ClockOffset {
+export class ClockOffsetEstimator {
   #offsetMs: number | null = null;
 
   /** The estimated offset. Null before the first reading. */

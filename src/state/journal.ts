@@ -1,23 +1,23 @@
 import { Type } from '#base/json-schema.ts';
 import { count, epochMs, list, literal, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import { type Decision, DecisionSchema, ScoreAnswerSchema } from '#decision/decision.ts';
-import { HoldoutSchema } from '#decision/holdout.ts';
-import { platformSchema } from '#decision/payer/client-key.ts';
+import { DrawnHoldoutSchema } from '#decision/holdout.ts';
+import { createPlatformSchema } from '#decision/payer/client-key.ts';
 import { BindingSchema, OverrideSchema } from '#decision/payer/client-state.ts';
 import {
   DatedReportSchema,
   OrderOutcomeSchema,
   type OrderStage,
-  toOrderStage,
+  toAskedOrderStage,
   turnedAwaySchema,
 } from '#decision/payer/order.ts';
 import { ScoreRequestSchema } from '#decision/requests.ts';
 import { ruleVersionSchema } from '#decision/rules/rule-set.ts';
-import { PARTITIONS } from './keys.ts';
+import { PARTITION_TAGS } from './keys.ts';
 import { PositionalCodec } from './positional-codec.ts';
 import { StoreUnavailable, UnknownCursor } from './store-errors.ts';
 
-const platform = platformSchema('The tenant');
+const platform = createPlatformSchema('The tenant');
 const clientIdKey = plainText("The caller's identifier of the payer");
 const orderRef = plainText("The caller's order");
 
@@ -28,7 +28,9 @@ export const ScoreEntrySchema = shape('One answered score request', {
   clientIdKey,
   request: ScoreRequestSchema,
   ruleVersion: ruleVersionSchema,
-  holdout: Type.Optional(list(HoldoutSchema, 'Rules that may be skipped, and matched; absent without one')),
+  holdout: Type.Optional(
+    list(DrawnHoldoutSchema, 'Rules that may be skipped, and matched; absent without one'),
+  ),
   answer: ScoreAnswerSchema,
 });
 
@@ -104,11 +106,11 @@ export type ScoreEntry = ValueOf<typeof ScoreEntrySchema>;
 export type OutcomeEntry = ValueOf<typeof OutcomeEntrySchema>;
 
 /**
- * Reads how far an order had come when its report was accepted. Only `turnedAway` is recorded, because further
+ * Returns how far an order had come when its report was accepted. Only `turnedAway` is recorded, because further
  * differences do not matter.
  */
-export function readRecordedOrderStage(turnedAway: OutcomeEntry['turnedAway']): OrderStage {
-  return toOrderStage(turnedAway !== true);
+export function getRecordedOrderStage(turnedAway: OutcomeEntry['turnedAway']): OrderStage {
+  return toAskedOrderStage(turnedAway !== true);
 }
 
 /** An accepted input, with its decision. */
@@ -132,12 +134,13 @@ export const ErasureEntrySchema = shape(
 
 export type ErasureEntry = ValueOf<typeof ErasureEntrySchema>;
 
-export type JournalRecord = JournalEntry | ErasureEntry;
+/** An entry as the journal stores it: an accepted input with its decision, or an erasure. */
+export type AnyJournalEntry = JournalEntry | ErasureEntry;
 
-export type PlacedEntry<Entry extends JournalRecord> = Entry & { readonly place: EntryPlace };
+export type PlacedEntry<Entry extends AnyJournalEntry> = Entry & { readonly place: EntryPlace };
 
 /** The position of an entry among the entries of its client. */
-export type HistoryPlace = { readonly at: number; readonly place: JournalPlace };
+export type DatedJournalPlace = { readonly at: number; readonly place: JournalPlace };
 
 /**
  * Compares entries of a client, the newest first. The times are compared before the positions, because a store that
@@ -201,14 +204,14 @@ export function pickLaterPlace(a: JournalPlace | null, b: JournalPlace | null): 
  * was read yet.
  */
 export function formatCursor(places: JournalPlaces): string {
-  return [FORMAT, ...PARTITIONS.map((_, index) => writePlace(places[index] ?? null))].join('.');
+  return [FORMAT, ...PARTITION_TAGS.map((_, index) => writePlace(places[index] ?? null))].join('.');
 }
 
 /** Reads the positions in the partitions. Throws UnknownCursor if `formatCursor` did not write the text. */
 export function parseCursor(cursor: string | null): JournalPlaces {
   if (cursor === null) return [];
   const [format, ...places] = cursor.split('.');
-  if (format !== FORMAT || places.length !== PARTITIONS.length) throw new UnknownCursor();
+  if (format !== FORMAT || places.length !== PARTITION_TAGS.length) throw new UnknownCursor();
   return places.map(readPlace);
 }
 
@@ -239,7 +242,7 @@ export interface VerdictReference {
 }
 
 /** A verdict whose record was deleted before its journal entry was read. */
-export interface LostVerdict {
+export interface LostVerdictRecord {
   readonly kind: 'lost';
   /** Epoch ms. */
   readonly at: number;
@@ -256,13 +259,13 @@ export interface UnreadableEntry {
   readonly text: string;
 }
 
-export type ReadEntry = PlacedEntry<JournalRecord> | LostVerdict | UnreadableEntry;
+export type ReadEntry = PlacedEntry<AnyJournalEntry> | LostVerdictRecord | UnreadableEntry;
 
 /**
  * Collects the entries that cannot be read into the `unreadable` member of a page. The member is missing if there are
  * none.
  */
-export function collectUnreadable(entries: readonly ReadEntry[]): {
+export function createUnreadableMember(entries: readonly ReadEntry[]): {
   readonly unreadable?: readonly UnreadableEntry[];
 } {
   const unreadable = entries.filter((entry) => entry.kind === 'unreadable');
@@ -280,7 +283,7 @@ const ERASURE = new PositionalCodec(ErasureEntrySchema);
  * Encodes a journal entry: a letter for its kind, then its members by position. Throws if its time is invalid,
  * because nobody could read the entry again.
  */
-export function encodeJournalRecord(entry: JournalRecord): string {
+export function encodeJournalEntry(entry: AnyJournalEntry): string {
   if (!Number.isSafeInteger(entry.at)) throw new RangeError('a journal entry without a time is not written');
   switch (entry.kind) {
     case 'verdict':
@@ -303,13 +306,13 @@ export function encodeJournalRecord(entry: JournalRecord): string {
   }
 }
 
-/** The codecs by the letter with which `encodeJournalRecord` begins. */
-const FORMS = new Map<string | undefined, { read(row: string): JournalRecord }>(
+/** The codecs by the letter with which `encodeJournalEntry` begins. */
+const FORMS = new Map<string | undefined, { read(row: string): AnyJournalEntry }>(
   Object.entries({ s: SCORE, o: OUTCOME, b: BINDING, v: OVERRIDE, w: WAIT_ENDED, e: ERASURE }),
 );
 
 /** Decodes an entry, or the verdict that it refers to. */
-export function decodeJournalRecord(text: string): JournalRecord | VerdictReference {
+export function decodeJournalEntry(text: string): AnyJournalEntry | VerdictReference {
   const form = FORMS.get(text[0]);
   if (form !== undefined) return form.read(text.slice(1));
   const [, seq, at = ''] = /^(\d+)\.([0-9a-z]+)(?:\.|$)/.exec(text) ?? [];
@@ -339,7 +342,7 @@ export function parseErasureEntry(text: string): ErasureEntry {
 
 /** Joins a known gap with the gaps that verdicts without a record leave. Returns null if there is no gap. */
 export function addLostVerdictsToGap(
-  lost: readonly LostVerdict[],
+  lost: readonly LostVerdictRecord[],
   known: JournalGap | null,
 ): JournalGap | null {
   return lost.map(({ at }): JournalGap => ({ from: at, to: at, entries: 1 })).reduce(joinGaps, known);

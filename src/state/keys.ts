@@ -13,37 +13,38 @@ import { BASE64_DIGITS, type PlatformName } from '#decision/payer/client-key.ts'
  * The hash tags of clients. The slot of each tag lies in the middle of a different 64th of all slots, so that the
  * tags spread evenly over any number of masters with equal ranges of slots.
  */
-export const PARTITIONS: readonly string[] = [
+export const PARTITION_TAGS: readonly string[] = [
   'mm ry e0 e8 v1 qt ap ax tb kv dn df wo o6 gc xw cs d6 lc sw g3 pk on pz r0 zt ul m5 fm yy va iu',
   'si k0 ce cm pd op x9 x1 jf ur zj b3 ik q2 yg fs bk z2 rg ms af an qj i3 c5 dp kh s1 xi xa he hm',
 ].flatMap((tags) => tags.split(' '));
 
 /** Returns the hash tag of a client. */
-export function getPartition(clientHash: string): string {
-  const partition = PARTITIONS[BASE64_DIGITS.indexOf(clientHash.charAt(0) || ' ')];
+export function getPartitionTag(clientHash: string): string {
+  const partition = PARTITION_TAGS[BASE64_DIGITS.indexOf(clientHash.charAt(0) || ' ')];
   if (partition === undefined) throw new Error(`"${clientHash}" is not the hash of a client`);
   return partition;
 }
 
 /** Returns the number of a partition, counted from 0. */
-export function getPartitionNumber(partition: string): number {
-  return PARTITIONS.indexOf(partition);
+export function getNumberOfPartitionTag(partition: string): number {
+  return PARTITION_TAGS.indexOf(partition);
 }
 
-const home = (clientHash: string): string => `{${getPartition(clientHash)}}${clientHash}`;
+const home = (clientHash: string): string => `{${getPartitionTag(clientHash)}}${clientHash}`;
 
 /** The client's state. String. */
 export const stateKey = (clientHash: string): string => `s:${home(clientHash)}`;
 
 /** The beginning of the keys of a client's decision records, up to the client's hash. */
-export const recordsPrefix = (partition: string): string => `d:{${partition}}`;
+export const partitionDecisionsPrefix = (partition: string): string => `d:{${partition}}`;
 
 /** The beginning of the key of a decision record, up to the decision's number. */
-export const decisionPrefix = (clientHash: string): string =>
-  `${recordsPrefix(getPartition(clientHash))}${clientHash}.`;
+export const clientDecisionsPrefix = (clientHash: string): string =>
+  `${partitionDecisionsPrefix(getPartitionTag(clientHash))}${clientHash}.`;
 
 /** One decision record. String. */
-export const decisionKey = (clientHash: string, seq: number): string => decisionPrefix(clientHash) + seq;
+export const decisionKey = (clientHash: string, seq: number): string =>
+  clientDecisionsPrefix(clientHash) + seq;
 
 /** Further data of a client beside state and decisions. The fields are one of `NOTE_KINDS` and a name. Hash. */
 export const notesKey = (clientHash: string): string => `n:${home(clientHash)}`;
@@ -80,7 +81,7 @@ export const installationKey = (partition: string): string => `installation:{${p
 export const unshippedErasuresKey = (partition: string): string => `erasures:{${partition}}`;
 
 /** A placeholder in a script's KEYS for a key that a call does not need, in the client's slot. It is never written. */
-export const unusedKey = (clientHash: string): string => `-:{${getPartition(clientHash)}}`;
+export const unusedKey = (clientHash: string): string => `-:{${getPartitionTag(clientHash)}}`;
 
 /**
  * Clients seen on a device of a platform, with their marks. Sorted set of `deviceMembers`, by the time when they were
@@ -117,6 +118,7 @@ export const hashOrderRef = (platform: PlatformName, orderRef: string): string =
 /** Orders whose hashed names begin alike share a key. A key for each order would take twice the memory. */
 const BUCKET_CHARACTERS = 3;
 
+/** The first characters of an order's hashed name. Orders with the same ones share a sorted set. */
 export const orderBucket = (order: string): string => order.slice(0, BUCKET_CHARACTERS);
 
 /** The beginning of the key of an order's bucket. */
@@ -149,6 +151,7 @@ export const claimKey = (platform: PlatformName, name: string): string => `claim
 /** Counts that many nodes add to. Hash. */
 export const tallyKey = (tally: string): string => `tally:${tally}`;
 
+/** The tokens that callers share in one rate bucket, by the bucket's name. */
 export const rateKey = (bucket: string): string => `rate:${bucket}`;
 
 /** A text that changes by compare-and-set. There are few of them, and none expires. String. */

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '#base/files/atomic-file.ts';
-import { parseJsonObject } from '#base/files/json-object.ts';
+import { parseJsonObjectOrNull } from '#base/files/json-object.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** What tells one installation from all others: its id, and the salt of its client hashes. */
-export interface KnownInstallation {
+export interface InstallationIdentity {
   readonly id: string;
   readonly salt: string;
 }
@@ -77,12 +77,12 @@ function memoryPath(dataDir: string, kind: StoreKind): string {
 export function recallInstallation(dataDir: string, kind: StoreKind): ExpectedInstallation | null {
   const path = memoryPath(dataDir, kind);
   const text = readTextOrNull(path);
-  const { id, salt } = text === null ? {} : (parseJsonObject(text) ?? {});
+  const { id, salt } = text === null ? {} : (parseJsonObjectOrNull(text) ?? {});
   return typeof id === 'string' && typeof salt === 'string' ? { id, salt, toldBy: path } : null;
 }
 
 /** Notes in DATA_DIR which installation it belongs to. A later start then notices that the store lost its contents. */
-export function rememberInstallation(dataDir: string, kind: StoreKind, known: KnownInstallation): void {
+export function rememberInstallation(dataDir: string, kind: StoreKind, known: InstallationIdentity): void {
   const text = JSON.stringify({ id: known.id, salt: known.salt });
   try {
     if (readTextOrNull(memoryPath(dataDir, kind)) !== text) replaceFile(memoryPath(dataDir, kind), text);

@@ -1,5 +1,5 @@
 import type { AuditLink, AuditRows } from './audit-log.ts';
-import type { BlockingChangeFilter, ListChange, ListLog, ListPage, ListRecord } from './store.ts';
+import type { ListLog, ListLogChange, ListLogPage, ListLogRecord, WritePreventingChange } from './store.ts';
 
 /**
  * A log of texts under numbers. Texts are appended, read after a number, and trimmed up to a number. If several texts
@@ -10,14 +10,14 @@ export interface NumberedLog {
    * Appends all changes. Returns null if the terms are not met. If a change has `expected`, it is made only if the
    * stored text with its id has this number.
    */
-  append(changes: readonly ListChange[], terms?: AppendTerms): Promise<readonly boolean[] | null>;
-  /** Reads the newest number (0 if there is none), the horizon and the epoch. ListPage explains the last two. */
-  head(): Promise<Omit<ListPage, 'records'>>;
+  append(changes: readonly ListLogChange[], terms?: AppendTerms): Promise<readonly boolean[] | null>;
+  /** Reads the newest number (0 if there is none), the horizon and the epoch. ListLogPage explains the last two. */
+  head(): Promise<Omit<ListLogPage, 'records'>>;
   /**
    * Reads the texts after a number, the oldest first. A text that changes during the read may come with its newer
    * content, and comes again under its newer number.
    */
-  readAfter(after: number, limit: number): Promise<readonly ListRecord[]>;
+  readAfter(after: number, limit: number): Promise<readonly ListLogRecord[]>;
   /** Reads the newest text. Returns null if there is none. */
   newestText(): Promise<string | null>;
   /** Removes the texts up to a number. No trace of them stays. */
@@ -31,13 +31,14 @@ export interface NumberedLog {
 
 /** The conditions of an append, and the part of the first text that is stored separately. */
 export interface AppendTerms {
-  readonly unless?: BlockingChangeFilter | undefined;
+  readonly unless?: WritePreventingChange | undefined;
   /** The number that the first text must get. */
   readonly number?: number;
   /** The part that names an owner, who is a payer. An erasure can forget the part alone. */
   readonly part?: { readonly owner: string; readonly text: string } | null;
 }
 
+/** Creates the log of the shared lists on a numbered log. */
 export function createListLog(log: NumberedLog): ListLog {
   return {
     write: (changes, unless) => log.append(changes, { unless }),

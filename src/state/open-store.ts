@@ -6,14 +6,14 @@ import type { Store } from './store.ts';
 import type { StoreUnavailable } from './store-errors.ts';
 
 /** Host names that mean this machine. */
-export const LOOPBACK = /^(127(\.\d+){3}|::1|localhost)$/;
+export const LOOPBACK_HOST_PATTERN = /^(127(\.\d+){3}|::1|localhost)$/;
 
 /** Whether all state is on this machine. Throws if the URL is not one of the forms of REDIS_URL. */
-export function isLocalStore(redisUrl: string | null): boolean {
+export function isStoreOnThisMachine(redisUrl: string | null): boolean {
   if (redisUrl === null) return true;
   const target = parseRedisUrl(redisUrl);
   const endpoints = target.kind === 'standalone' ? [target.endpoint] : target.endpoints;
-  return endpoints.every(({ host }) => LOOPBACK.test(host));
+  return endpoints.every(({ host }) => LOOPBACK_HOST_PATTERN.test(host));
 }
 
 export interface OpenStoreOptions {

@@ -1,5 +1,5 @@
 import type { Decision, VerdictAnswer } from '#decision/decision.ts';
-import type { RecordShape } from '#decision/decision-record.ts';
+import type { RecordDictionary } from '#decision/decision-record.ts';
 import type { AskedAttribute, NamedPseudonym, SharingQuestions, Sightings } from '#decision/facts/fact.ts';
 import type { ClientKey, ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
 import type { ClientState } from '#decision/payer/client-state.ts';
@@ -9,15 +9,15 @@ import type { PaymentNote, SightingMarks } from '#decision/payer/sighting-marks.
 import type { AuditLog } from './audit-log.ts';
 import type { Documents } from './documents.ts';
 import type {
+  AnyJournalEntry,
   ErasureEntry,
   JournalCursorFormat,
   JournalEntry,
   JournalGap,
-  JournalRecord,
   PlacedEntry,
   UnreadableEntry,
 } from './journal.ts';
-import type { KnownInstallation } from './known-installation.ts';
+import type { InstallationIdentity } from './known-installation.ts';
 import type { RateBuckets } from './rate-buckets.ts';
 import type { StoreHealth } from './store-health.ts';
 
@@ -31,7 +31,7 @@ export interface Store {
   readonly name: string;
 
   /** The installation. Its id is made at the first start and is the same on every node. */
-  readonly installation: KnownInstallation;
+  readonly installation: InstallationIdentity;
 
   /**
    * Explains why this is another store than the one that this process opened. Every call then throws
@@ -80,7 +80,7 @@ export interface Store {
    * Counts the distinct clients on a device and with a value of an attribute, by window. The asking client is
    * included.
    */
-  sightings(ask: SightingsQuery): Promise<Sightings>;
+  sightings(ask: SightingsQueryAndNote): Promise<Sightings>;
   /** Notes a payment on the client's latest sightings. No verdict has to wait for the note. */
   notePayment(payment: PaymentToNote): Promise<void>;
 
@@ -123,7 +123,7 @@ export interface Store {
    * before that position, too. From then on the decisions of these entries are kept for `decisionsHotMs` at most.
    * Before, they are kept for RETENTION.decisionMs.
    */
-  trimJournal(through: string, kept: KeptAfterShipping): Promise<void>;
+  trimJournal(through: string, kept: KeptAfterShippingLimits): Promise<void>;
 
   /**
    * Returns the erasures in the journal that trimJournal has not reached, in any sequence. Copies of the journal
@@ -167,7 +167,7 @@ export interface Registers {
 }
 
 /** How much the store keeps of what the archive has already. */
-export interface KeptAfterShipping {
+export interface KeptAfterShippingLimits {
   /** About how many of the newest journal entries stay. */
   readonly journalEntries: number;
   /** How long decisions stay after they were made. */
@@ -212,7 +212,7 @@ export interface Commit {
   /** For a verdict: the record that explains it. The journal refers to the record. */
   readonly decision?: Decision;
   /** The members that all records of a rule set share. If missing, the record repeats them. */
-  readonly shape?: RecordShape;
+  readonly shape?: RecordDictionary;
   /** For an outcome report: orders that the state no longer remembers, and how long they are kept beside the state. */
   readonly displaced?: { readonly orders: readonly RecentOrder[]; readonly keptMs: number };
   /** For a verdict: the attribute values under which the client was noted, so that an erasure finds them. */
@@ -221,7 +221,11 @@ export interface Commit {
   readonly idempotencyKey?: string;
 }
 
-export interface SightingsQuery {
+/**
+ * Asks what the store knows of a device and of attribute values. With `record`, the client and its marks are noted
+ * there first.
+ */
+export interface SightingsQueryAndNote {
   readonly client: ClientKey;
   /** Epoch ms. */
   readonly at: number;
@@ -249,7 +253,7 @@ export interface PaymentToNote extends PaymentNote {
 }
 
 export interface JournalPage {
-  readonly entries: readonly PlacedEntry<JournalRecord>[];
+  readonly entries: readonly PlacedEntry<AnyJournalEntry>[];
   /**
    * The position after the last entry: an opaque text that stays valid across restarts. Null if nothing was read yet.
    */
@@ -273,12 +277,15 @@ export interface ListLog {
    * Writes the changes one after the other, each under its own number. Returns which of them were made. Returns null
    * if `unless` applied and nothing was written.
    */
-  write(changes: readonly ListChange[], unless?: BlockingChangeFilter): Promise<readonly boolean[] | null>;
+  write(
+    changes: readonly ListLogChange[],
+    unless?: WritePreventingChange,
+  ): Promise<readonly boolean[] | null>;
   /** Reads at most `limit` changes after a number, the oldest first. An empty copy reads the changes after 0. */
-  read(after: number, limit: number): Promise<ListPage>;
+  read(after: number, limit: number): Promise<ListLogPage>;
 }
 
-export interface ListChange {
+export interface ListLogChange {
   readonly id: string;
   /** The new text. Null removes the stored text, if there is one. */
   readonly text: string | null;
@@ -290,21 +297,21 @@ export interface ListChange {
  * A change that prevents a write. The write is not made if, after change number `since`, an id that begins with
  * `idsBegin` got a text, unless that text begins with `textsBegin`.
  */
-export interface BlockingChangeFilter {
+export interface WritePreventingChange {
   readonly since: number;
   readonly idsBegin: string;
   readonly textsBegin: string;
 }
 
-export interface ListRecord {
+export interface ListLogRecord {
   readonly id: string;
   readonly version: number;
   /** Null if the text was removed. */
   readonly text: string | null;
 }
 
-export interface ListPage {
-  readonly records: readonly ListRecord[];
+export interface ListLogPage {
+  readonly records: readonly ListLogRecord[];
   /** The number of the newest change. */
   readonly latest: number;
   /** A copy older than this may hold texts that were removed, and must be read again from the start. */

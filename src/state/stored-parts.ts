@@ -3,10 +3,10 @@ import { type Decision, toVerdictAnswer } from '#decision/decision.ts';
 import {
   decodeDecisionRow,
   isDecisionRow,
-  parseRecord,
-  parseRecordShape,
+  parseDecisionOrRow,
+  parseRecordDictionary,
   RecordDamaged,
-  type RecordShape,
+  type RecordDictionary,
 } from '#decision/decision-record.ts';
 import { type ClientState, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import { decodeOrder } from '#decision/payer/order-text.ts';
@@ -56,7 +56,8 @@ export function toTextOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-export function toStoredAnswer(decision: Decision): StoredAnswer {
+/** Returns the answer of a decision and its decisionId, in the form in which an Idempotency-Key gives them again. */
+export function createStoredAnswer(decision: Decision): StoredAnswer {
   return { answer: toVerdictAnswer(decision), decisionId: decision.decisionId };
 }
 
@@ -71,7 +72,7 @@ const KNOWN_SHAPES_MAX = 200;
 /** Decodes stored records to decisions. A shape is read once, because its name never means another shape. */
 export class RecordReader {
   readonly #readShape: (id: string, clientHash: string) => Promise<string | null>;
-  readonly #shapes = new LRUCache<string, RecordShape>({ max: KNOWN_SHAPES_MAX });
+  readonly #shapes = new LRUCache<string, RecordDictionary>({ max: KNOWN_SHAPES_MAX });
 
   /** `readShape` reads the text of a shape that is stored beside a client's records. */
   constructor(readShape: (id: string, clientHash: string) => Promise<string | null>) {
@@ -80,7 +81,7 @@ export class RecordReader {
 
   /** Decodes a record. Throws RecordDamaged if its form is unknown. */
   async decodeRecord({ clientHash, text }: StoredRecord): Promise<Decision> {
-    const record = parseRecord(text);
+    const record = parseDecisionOrRow(text);
     if (!isDecisionRow(record)) return record;
     const [shapeId] = record;
     return decodeDecisionRow(
@@ -96,11 +97,11 @@ export class RecordReader {
     return decisions;
   }
 
-  async #load(id: string, clientHash: string): Promise<RecordShape> {
+  async #load(id: string, clientHash: string): Promise<RecordDictionary> {
     const text = await this.#readShape(id, clientHash);
     if (text === null)
       throw new RecordDamaged(`a decision record names the shape ${id}, which is not stored`);
-    const shape = parseRecordShape(text);
+    const shape = parseRecordDictionary(text);
     this.#shapes.set(id, shape);
     return shape;
   }

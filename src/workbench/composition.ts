@@ -4,14 +4,14 @@ import { ListNode } from '#checkout/lists/list-node.ts';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import { ArchivedOrders } from '#checkout/scoring/archived-orders.ts';
-import type { ProcessClock } from '#checkout/scoring/client-updates.ts';
+import type { MonotonicClock } from '#checkout/scoring/client-updates.ts';
 import { ErasureFinder } from '#checkout/scoring/erasure-finder.ts';
 import { ScoringService } from '#checkout/scoring/scoring.ts';
 import { createHoldoutDraw } from '#decision/holdout.ts';
-import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import type { AttributePseudonymizer } from '#decision/payer/attribute-hmacs.ts';
 import {
-  createAttributeHmacs,
-  createDeviceNames,
+  createAttributePseudonymizer,
+  createPlatformDeviceNameConverter,
   createPseudonymizer,
   deriveNodeSecretIds,
 } from '#decision/pseudonym.ts';
@@ -41,13 +41,13 @@ export interface CompositionInputs extends NodeParts {
    * Makes the HMACs of attributes that rules compare with constants. Without this member, the two secrets above are
    * used for them.
    */
-  readonly attributeHmacs?: AttributeHmacs;
+  readonly attributeHmacs?: AttributePseudonymizer;
   readonly erasureLedger?: ErasureLedger | null;
   /**
    * The clock of the process, which ignores changes of the system's clock. Without this member, the service uses its
    * own.
    */
-  readonly pace?: ProcessClock;
+  readonly pace?: MonotonicClock;
 }
 
 /**
@@ -55,7 +55,7 @@ export interface CompositionInputs extends NodeParts {
  * and starts no timer, thread or listener. The code that runs a node starts the parts that follow changes of the
  * store.
  */
-export function composeParts(parts: CompositionInputs, metrics: Metrics) {
+export function composeServiceParts(parts: CompositionInputs, metrics: Metrics) {
   const { store, clock, log, signalSecret, signalSecretPrevious: former = null } = parts;
   const { listLog, clientKeys } = store;
   const { archive = null, erasureLedger: ledger = null } = parts;
@@ -66,10 +66,11 @@ export function composeParts(parts: CompositionInputs, metrics: Metrics) {
   const sessions = new Sessions(store.documents, keys, parts.provider?.roles ?? [], clock);
   const audit = new Audit(store.auditLog, clock);
   const pseudonym = createPseudonymizer(signalSecret);
-  const names = createDeviceNames(signalSecret);
+  const names = createPlatformDeviceNameConverter(signalSecret);
   const formerPseudonym = former === null ? null : createPseudonymizer(former);
   const attributeHmacs =
-    parts.attributeHmacs ?? createAttributeHmacs([signalSecret, former].filter((one) => one !== null));
+    parts.attributeHmacs ??
+    createAttributePseudonymizer([signalSecret, former].filter((one) => one !== null));
   const lists = new ListNode({ listLog, pseudonym, formerPseudonym, clock, onTrouble });
   const listEditor = new ListEditor({ listLog, node: lists, pseudonym, names, audit, clientKeys, clock });
   const decides = {

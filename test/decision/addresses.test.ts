@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isPublicAddress, parseAddress, toNetwork } from '#decision/addresses.ts';
+import { isPublicAddress, parseAddress, toNetworkOfAddress } from '#decision/addresses.ts';
 
 describe('the network of an address', () => {
   for (const [address, network, why] of [
@@ -21,7 +21,7 @@ describe('the network of an address', () => {
     ['fe80::2%1', 'fe80::/64', 'whatever its name'],
   ] as const) {
     it(`${address} is ${network}: ${why}`, () => {
-      expect(toNetwork(address)).to.equal(network);
+      expect(toNetworkOfAddress(address)).to.equal(network);
     });
   }
 
@@ -40,7 +40,7 @@ describe('the network of an address', () => {
     'пример',
   ]) {
     it(`leaves a text that is not an address as it is: ${JSON.stringify(garbage)}`, () => {
-      expect(toNetwork(garbage)).to.equal(garbage);
+      expect(toNetworkOfAddress(garbage)).to.equal(garbage);
     });
   }
 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { chooseVerdictRule, concludeFromValues } from '#decision/assess.ts';
+import { assessFromFactValues, chooseVerdictRule } from '#decision/assess.ts';
 import { type Decision, toVerdictAnswer } from '#decision/decision.ts';
 import type { NullableFactValue } from '#decision/facts/fact.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
@@ -40,11 +40,11 @@ describe('what a rule set concludes', () => {
 
   it('is a bot when the weights of the matching signals reach the threshold', () => {
     const rules = signals(1, 2, 3);
-    expect(concludeFromValues(rules, values(rules, both), false)).to.deep.include({
+    expect(assessFromFactValues(rules, values(rules, both), false)).to.deep.include({
       isBot: true,
       signals: ['a', 'b'],
     });
-    expect(concludeFromValues(rules, values(rules, { honeypotTriggered: true }), false)).to.deep.include({
+    expect(assessFromFactValues(rules, values(rules, { honeypotTriggered: true }), false)).to.deep.include({
       isBot: false,
       signals: ['a'],
     });
@@ -53,12 +53,12 @@ describe('what a rule set concludes', () => {
   it('is no bot whom the rule set exempts from all signals, of which it then names none', () => {
     const rules = edited({});
     const trapped = { honeypotTriggered: true };
-    expect(concludeFromValues(rules, values(rules, trapped), false)).to.deep.include({
+    expect(assessFromFactValues(rules, values(rules, trapped), false)).to.deep.include({
       isBot: true,
       signals: ['honeypot'],
     });
     expect(
-      concludeFromValues(rules, values(rules, { ...trapped, overrideGroup: 'TRUSTED' }), false),
+      assessFromFactValues(rules, values(rules, { ...trapped, overrideGroup: 'TRUSTED' }), false),
     ).to.deep.include({
       isBot: false,
       signals: [],
@@ -75,9 +75,9 @@ describe('what a rule set concludes', () => {
     const trapped = values(rules, { honeypotTriggered: true });
     const isPaid = (reading: NullableFactValue) =>
       trapped.map((value, index) => (rules.facts[index]?.name === 'secondsSinceLastPaid' ? reading : value));
-    expect(concludeFromValues(rules, isPaid(null), false).isBot).to.equal(true);
-    expect(concludeFromValues(rules, isPaid(59), false).isBot).to.equal(false);
-    expect(concludeFromValues(rules, isPaid(60), false).isBot).to.equal(true);
+    expect(assessFromFactValues(rules, isPaid(null), false).isBot).to.equal(true);
+    expect(assessFromFactValues(rules, isPaid(59), false).isBot).to.equal(false);
+    expect(assessFromFactValues(rules, isPaid(60), false).isBot).to.equal(true);
   });
 
   for (const [first, second, threshold] of [
@@ -86,13 +86,13 @@ describe('what a rule set concludes', () => {
   ] as const) {
     it(`is a bot for weights of ${first} and ${second} at a threshold of ${threshold}`, () => {
       const rules = signals(first, second, threshold);
-      expect(concludeFromValues(rules, values(rules, both), false).isBot).to.equal(true);
+      expect(assessFromFactValues(rules, values(rules, both), false).isBot).to.equal(true);
     });
   }
 
   it('is never a bot for a new client, whose signals are named all the same', () => {
     const rules = signals(1, 2, 3);
-    expect(concludeFromValues(rules, values(rules, both), true)).to.deep.include({
+    expect(assessFromFactValues(rules, values(rules, both), true)).to.deep.include({
       isBot: false,
       signals: ['a', 'b'],
     });
@@ -101,7 +101,7 @@ describe('what a rule set concludes', () => {
   it('is the group of the first rule by priority, or otherwise', () => {
     const rules = edited({});
     const group = (seen: Readonly<Record<string, NullableFactValue>>) =>
-      concludeFromValues(rules, values(rules, seen), false).clientGroup;
+      assessFromFactValues(rules, values(rules, seen), false).clientGroup;
     expect(group({})).to.equal('NEW');
     expect(group({ paidCount: 1 })).to.equal('PAYING');
     expect(group({ paidCount: 1, hasBinding: true })).to.equal('STICKY');
@@ -118,7 +118,7 @@ describe('what a rule set concludes', () => {
         swap('fact: isBot, operator: equal, value: true', 'fact: botWeight, operator: equal, value: 3'),
       ),
     });
-    const { values: concluded, signals: names } = concludeFromValues(
+    const { values: concluded, signals: names } = assessFromFactValues(
       rules,
       values(rules, { paidCount: 1 }),
       false,
@@ -130,7 +130,7 @@ describe('what a rule set concludes', () => {
   it('does not change the given values', () => {
     const rules = edited({});
     const given = Object.freeze([...values(rules, {})]);
-    expect(concludeFromValues(rules, given, false).values).to.not.equal(given);
+    expect(assessFromFactValues(rules, given, false).values).to.not.equal(given);
   });
 });
 

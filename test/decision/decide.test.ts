@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { isAttempt } from '#decision/conclude-verdict.ts';
-import { assessNow, type DecisionInput, decideScore, decideVerdict } from '#decision/decide.ts';
+import { assessNow, type DecisionStanding, decideScore, decideVerdict } from '#decision/decide.ts';
 import { NO_SIGHTINGS, type Sightings } from '#decision/facts/fact.ts';
 import { recordOutcome } from '#decision/payer/changes.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
@@ -318,9 +318,9 @@ describe('a score', () => {
 for (const [what, decide] of [
   [
     'verdict',
-    (standing: DecisionInput, { rules, verdict }: Asked) => decideVerdict(rules, standing, verdict),
+    (standing: DecisionStanding, { rules, verdict }: Asked) => decideVerdict(rules, standing, verdict),
   ],
-  ['score', (standing: DecisionInput, { rules, score }: Asked) => decideScore(rules, standing, score)],
+  ['score', (standing: DecisionStanding, { rules, score }: Asked) => decideScore(rules, standing, score)],
 ] as const)
   describe(`any ${what}`, () => {
     const asked = fc

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { DeviceSightings } from '#decision/device-sightings.ts';
+import { DeviceSightingsInMemory } from '#decision/device-sightings.ts';
 import {
   CLIENTS_ON_DEVICE_MAX,
+  type DeviceSharingCounts,
   NOBODY_SEEN,
   SHARING_WINDOW_MS_MAX,
-  type SharingCounts,
 } from '#decision/facts/fact.ts';
 import {
   NO_SIGHTING_MARKS,
@@ -65,13 +65,13 @@ class NotedSights {
     });
   }
 
-  counts(device: string, since: number): SharingCounts {
+  counts(device: string, since: number): DeviceSharingCounts {
     return countsWithOneMore(this.#seen.filter((seen) => seen.device === device && seen.at > since));
   }
 }
 
 /** The counts that a client without marks sees who comes to these. */
-function countsWithOneMore(seen: readonly NotedSight[]): SharingCounts {
+function countsWithOneMore(seen: readonly NotedSight[]): DeviceSharingCounts {
   const having = (mark: SightingMark) => seen.reduce((sum, { marks }) => sum + Number(marks[mark]), 0);
   return {
     clients: seen.length + 1,
@@ -87,7 +87,7 @@ describe('the device book', () => {
   it('counts the clients of a device in each window like a count over all sightings', () => {
     fc.assert(
       fc.property(fc.array(sight, { maxLength: 40 }), (sights) => {
-        const book = new DeviceSightings();
+        const book = new DeviceSightingsInMemory();
         const seen: (Sight & { readonly at: number })[] = [];
         let now = Date.UTC(2026, 0, 1);
         for (const one of sights) {
@@ -113,7 +113,7 @@ describe('the device book', () => {
     const step = fc.tuple(sight, marks, fc.constantFrom('seen', 'seen', 'paid'), fc.boolean());
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-        const book = new DeviceSightings();
+        const book = new DeviceSightingsInMemory();
         const noted = new NotedSights();
         let now = Date.UTC(2026, 0, 1);
         for (const [{ client, device, afterMs }, marks, kind, isUnpaid] of steps) {
@@ -136,7 +136,7 @@ describe('the device book', () => {
   });
 
   it('gives all counts of one device: the most shared, and of equals that with fewer who pay', () => {
-    const book = new DeviceSightings();
+    const book = new DeviceSightingsInMemory();
     const paying = { ...NO_SIGHTING_MARKS, paying: true };
     for (const client of ['bob', 'cid'])
       book.recordDevices(client, { fingerprints: ['x'], ips: [] }, 1000, paying);
@@ -151,7 +151,7 @@ describe('the device book', () => {
   });
 
   it('counts the most shared one of several devices', () => {
-    const book = new DeviceSightings();
+    const book = new DeviceSightingsInMemory();
     for (const client of ['bob', 'cid']) book.recordDevices(client, { fingerprints: ['y'], ips: [] }, 1000);
     const shown = { fingerprints: ['x', 'y'], ips: [] };
     book.recordDevices('ann', shown, 1000);
@@ -160,7 +160,7 @@ describe('the device book', () => {
   });
 
   it('counts the verdicts on a device in steps, as the stores do', () => {
-    const book = new DeviceSightings();
+    const book = new DeviceSightingsInMemory();
     const shown = { fingerprints: ['x'], ips: [] };
     const minute = 60_000;
     for (const at of [0, 1, 9, 10, 70, 75])
@@ -178,7 +178,7 @@ describe('the device book', () => {
   });
 
   it('remembers only the newest clients of a device', () => {
-    const book = new DeviceSightings();
+    const book = new DeviceSightingsInMemory();
     const shown = { fingerprints: ['x'], ips: [] };
     for (let number = 0; number < CLIENTS_ON_DEVICE_MAX + 5; number++)
       book.recordDevices(`payer-${number}`, shown, number);
@@ -187,7 +187,7 @@ describe('the device book', () => {
   });
 
   it('forgets who was last seen before the longest window, as the stores do', () => {
-    const book = new DeviceSightings();
+    const book = new DeviceSightingsInMemory();
     const shown = { fingerprints: ['x'], ips: [] };
     for (const [client, at] of [
       ['ann', 1],

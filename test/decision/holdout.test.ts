@@ -11,7 +11,7 @@ import { Simulation } from '#decision/simulation.ts';
 import { analyzeRules } from '#workbench/authoring/analyze-rules.ts';
 import { deriveCasePseudonym } from '#workbench/authoring/case-pseudonym.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
-import { listRuleDifferences } from '#workbench/authoring/diff/rule-diff.ts';
+import { listRuleSetDifferences } from '#workbench/authoring/diff/rule-diff.ts';
 import { explainByRules } from '#workbench/authoring/explain/explain.ts';
 import { keptDecision } from '../history/archive/kept-decision.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
@@ -243,7 +243,7 @@ describe('a holdout', () => {
   });
 
   it('is shown by a diff', () => {
-    expect(listRuleDifferences(edited({}), RULES).map(({ text }) => text)).to.deep.equal([
+    expect(listRuleSetDifferences(edited({}), RULES).map(({ text }) => text)).to.deep.equal([
       'blocked-by-unpaid-chain: holdout none -> 10% up to 100 EUR',
     ]);
   });

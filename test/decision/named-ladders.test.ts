@@ -8,7 +8,7 @@ import { roundTripState } from '#decision/payer/state-document.ts';
 import type { VerdictRequest } from '#decision/requests.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { Simulation } from '#decision/simulation.ts';
-import { listRuleDifferences } from '#workbench/authoring/diff/rule-diff.ts';
+import { listRuleSetDifferences } from '#workbench/authoring/diff/rule-diff.ts';
 import { explainByRules } from '#workbench/authoring/explain/explain.ts';
 import { keptDecision } from '../history/archive/kept-decision.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
@@ -171,7 +171,7 @@ describe('a ladder that a rule names', () => {
 
   it('is shown by a diff, level by level and rule by rule', () => {
     const longer = withLadders('{ patient: [2m, 30m, 2h, 5h] }');
-    expect(listRuleDifferences(RULES, longer).map(({ text }) => text)).to.deep.equal([
+    expect(listRuleSetDifferences(RULES, longer).map(({ text }) => text)).to.deep.equal([
       'ladder "patient" level 2: 20m -> 30m',
     ]);
     const unnamed = withLadders('{ patient: [2m, 20m, 2h, 5h] }', {});
@@ -182,8 +182,8 @@ describe('a ladder that a rule names', () => {
         'verdict: WAIT\n        ladder: patient\n        reason: "Asked',
       ),
     });
-    expect(listRuleDifferences(RULES, unnamed)).to.deep.equal([]);
-    expect(listRuleDifferences(edited({}), first).map(({ text }) => text)).to.deep.equal([
+    expect(listRuleSetDifferences(RULES, unnamed)).to.deep.equal([]);
+    expect(listRuleSetDifferences(edited({}), first).map(({ text }) => text)).to.deep.equal([
       'ladder "patient" level 1: added, 1m',
       'asked-too-early: ladder none -> patient',
     ]);
@@ -227,7 +227,7 @@ describe('a ladder that a rule names', () => {
 
   it('shows its own absence in a diff', () => {
     const longer = withLadders('{ patient: { levels: [2m, 20m, 2h, 5h], resetAfter: 2d } }');
-    expect(listRuleDifferences(RULES, longer).map(({ text }) => text)).to.deep.equal([
+    expect(listRuleSetDifferences(RULES, longer).map(({ text }) => text)).to.deep.equal([
       'ladder "patient" resetAfter: added, 2d',
     ]);
   });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type DecisionInput, decideVerdict } from '#decision/decide.ts';
+import { type DecisionStanding, decideVerdict } from '#decision/decide.ts';
 import type { Decision } from '#decision/decision.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { predictNextVerdict } from '#decision/next-verdict.ts';
@@ -15,7 +15,7 @@ import { clientKey } from './payer/client-keys.ts';
 const RULES = edited({});
 const CLIENT = clientKey(toPlatformName('demo'), 'payer-1');
 
-function standing(state: ClientState, now: number, client = CLIENT): DecisionInput {
+function standing(state: ClientState, now: number, client = CLIENT): DecisionStanding {
   return { client, state, sightings: NO_SIGHTINGS, now };
 }
 

@@ -3,16 +3,16 @@ import type { Decision } from '#decision/decision.ts';
 import {
   decodeDecisionRow,
   encodeDecision,
-  getRecordShape,
+  getRecordDictionary,
   isDecisionRow,
-  parseRecord,
+  parseDecisionOrRow,
 } from '#decision/decision-record.ts';
 import type { NullableFactValue } from '#decision/facts/fact.ts';
 import { NOBODY_HELD_OUT } from '#decision/holdout.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { redecide } from '#decision/redecision.ts';
 import { Simulation } from '#decision/simulation.ts';
-import { ARCHIVED_RECORDS } from '#history/archive/tables.ts';
+import { RECORD_COLUMNS_BY_TABLE } from '#history/archive/tables.ts';
 import { keptDecision } from '../history/archive/kept-decision.ts';
 import { edited, swap } from '../rule-fixtures/sound-rules.ts';
 import { REQUEST } from '../rule-fixtures/verdict-request.ts';
@@ -84,8 +84,8 @@ describe('what is not known', () => {
       userAgentIsAutomated: false,
       jsOk: true,
     };
-    const shape = getRecordShape(SHOWING);
-    const record = parseRecord(encodeDecision({ ...decision, facts, reason: 'x' }, shape));
+    const shape = getRecordDictionary(SHOWING);
+    const record = parseDecisionOrRow(encodeDecision({ ...decision, facts, reason: 'x' }, shape));
     if (!isDecisionRow(record)) throw new Error('the decision fits its shape');
     const read = decodeDecisionRow(record, decision.decisionId.slice(0, 22), shape);
     expect(read.facts).to.deep.equal(facts);
@@ -97,7 +97,7 @@ describe('what is not known', () => {
     const row = await keptDecision(decision);
     expect(row).to.deep.include({ fact_jsOk: null, facts_not_known: UNKNOWN });
     const { decisionId: _, ...recorded } = decision;
-    expect(ARCHIVED_RECORDS.decisions.read(row)).to.deep.equal(recorded);
+    expect(RECORD_COLUMNS_BY_TABLE.decisions.read(row)).to.deep.equal(recorded);
   });
 
   it('matches neither "above" nor "notEqual" of a new payer, and "known" where a rule asks for it', () => {

@@ -1,15 +1,19 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { createDeviceNames, createPseudonymizer, deriveNodeSecretIds } from '#decision/pseudonym.ts';
+import {
+  createPlatformDeviceNameConverter,
+  createPseudonymizer,
+  deriveNodeSecretIds,
+} from '#decision/pseudonym.ts';
 
 const SECRET = 'a secret of this test that is long enough';
-const names = createDeviceNames(SECRET);
+const names = createPlatformDeviceNameConverter(SECRET);
 const [SHOP, BANK] = [toPlatformName('shop'), toPlatformName('bank')];
 
 describe("a platform's name for a device", () => {
   it('leads back to its pseudonym, which no address has, but not on another platform or under another secret', () => {
-    const other = createDeviceNames('another secret of this test');
+    const other = createPlatformDeviceNameConverter('another secret of this test');
     fc.assert(
       fc.property(fc.string(), (text) => {
         const pseudonym = createPseudonymizer(SECRET)('fingerprint', text);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type DecisionInput, decideScore, decideVerdict } from '#decision/decide.ts';
+import { type DecisionStanding, decideScore, decideVerdict } from '#decision/decide.ts';
 import type { ScoreAnswer } from '#decision/decision.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { setOverride } from '#decision/payer/changes.ts';
@@ -32,7 +32,7 @@ const PAGE: ScoreRequest = {
   userAgentIsApp: false,
 };
 
-function standing(state: ClientState, now: number): DecisionInput {
+function standing(state: ClientState, now: number): DecisionStanding {
   return { client: CLIENT, state, sightings: NO_SIGHTINGS, now };
 }
 

@@ -1,11 +1,11 @@
-import { createCallerDocument } from '#workbench/platform/caller-document.ts';
+import { createCallerApiDocument } from '#workbench/platform/caller-document.ts';
 import { createPlatformDocument } from '#workbench/platform/platform-operations.ts';
 
 /** A JSON value of an API document. */
 type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
 /** The documents of the API, by whom they are for. */
-export const DOCUMENTS = { callers: () => createCallerDocument(''), platforms: createPlatformDocument };
+export const DOCUMENTS = { callers: () => createCallerApiDocument(''), platforms: createPlatformDocument };
 
 /** Texts for people, and what only narrows: none of it is what a program of another version relies on. */
 const LEFT_OUT: ReadonlySet<string> = new Set([

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { build } from 'esbuild';
-import { createCallerDocument } from '../../src/workbench/platform/caller-document.ts';
+import { createCallerApiDocument } from '../../src/workbench/platform/caller-document.ts';
 import { createPlatformDocument } from '../../src/workbench/platform/platform-operations.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { issueKey } from '../service/issued-key.ts';
@@ -195,7 +195,7 @@ describe('a client that is generated from the API documents', () => {
     key = await issueKey({ dataDir });
     service = await spawnService(dataDir);
     for (const [name, document] of [
-      ['callers', createCallerDocument('')],
+      ['callers', createCallerApiDocument('')],
       ['platform', createPlatformDocument()],
     ] as const)
       writeFileSync(join(documents, `${name}.json`), JSON.stringify(document));

@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { toClientNumber, toPlatformName } from '#decision/payer/client-key.ts';
+import { toClientNumberText, toPlatformName } from '#decision/payer/client-key.ts';
 import { QueryEngine } from '#history/archive/query-engine.ts';
 import type { S3Place } from '#history/archive/s3/bucket.ts';
 import { openShipper } from '#history/archive/ship/shipping.ts';
@@ -51,7 +51,7 @@ function tracesOf(clientIdKey: string): readonly (readonly [string, Buffer])[] {
     ['hash', Buffer.from(hash.slice(0, 10))],
     ['hash as hex', Buffer.from(first.toString('hex'))],
     ['hash as bytes', first],
-    ['number', Buffer.from(toClientNumber(hash))],
+    ['number', Buffer.from(toClientNumberText(hash))],
     ['number as bytes', Buffer.from(first).reverse()],
   ];
 }
@@ -146,7 +146,8 @@ function drill(make: (dataDir: string) => Promise<BackedUp>): void {
     expect(await tracesIn(ANN, await everywhere())).to.deep.equal([]);
     expect(await tracesIn(BOB, await everywhere())).to.have.length.above(3);
     expect([await archived(ANN), (await archived(BOB)) > 3]).to.deep.equal([0, true]);
-    for (const trace of [ANN, toClientNumber(clientKey(SHOP, ANN).hash)]) expect(log).to.not.include(trace);
+    for (const trace of [ANN, toClientNumberText(clientKey(SHOP, ANN).hash)])
+      expect(log).to.not.include(trace);
     const audit = await scoring(['audit', '--json'], { ...env, DATA_DIR: dataDir });
     expect(audit.stdout).to.include('"reason":"erased before a backup was put back"');
     expect(audit.stdout).to.not.include(ANN);

@@ -4,7 +4,7 @@ import type { Binding, ClientState, Override, VerdictEvent } from '#decision/pay
 import { EVENTS_MAX, OVERRIDE_GROUPS } from '#decision/payer/client-state.ts';
 import { NO_DAY_TALLIES, type PackedDayTallies, tallyRequests } from '#decision/payer/day-tallies.ts';
 import type { Hint, Hints } from '#decision/payer/hints.ts';
-import { noteShownDevice } from '#decision/payer/known-devices.ts';
+import { addShownDeviceToPacked } from '#decision/payer/known-devices.ts';
 import type { Ladder } from '#decision/payer/ladder.ts';
 import {
   type OrderOutcome,
@@ -143,7 +143,7 @@ const devices: fc.Arbitrary<string> = fc
   .map((shown) =>
     shown
       .toSorted(byTime)
-      .reduce((packed, { id, at }) => noteShownDevice(packed, { id, formerId: null }, at), ''),
+      .reduce((packed, { id, at }) => addShownDeviceToPacked(packed, { id, formerId: null }, at), ''),
   );
 
 /** Requests of the last 40 days that are remembered by day. */

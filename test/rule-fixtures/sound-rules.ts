@@ -3,7 +3,7 @@ import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { readRules } from '#decision/rules/text/draft-text.ts';
+import { parseAndProveRules } from '#decision/rules/text/draft-text.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 
 /** The folder of all rule sets. */
@@ -52,13 +52,13 @@ export function problemsOf(
   changes: Readonly<Record<string, Edit>>,
   folder = SOUND_VERSION,
 ): readonly string[] {
-  const result = readRules(folder, editedFiles(changes));
+  const result = parseAndProveRules(folder, editedFiles(changes));
   return result.ok ? [] : result.problems.map(formatProblem);
 }
 
 /** The edited rule set, ready to decide; throws when it is not sound. */
 export function edited(changes: Readonly<Record<string, Edit>>): RuleSet {
-  const result = readRules(SOUND_VERSION, editedFiles(changes));
+  const result = parseAndProveRules(SOUND_VERSION, editedFiles(changes));
   if (!result.ok) throw new Error(result.problems.map(formatProblem).join('\n'));
   return compileRuleSet(result.rules, 'd1'.repeat(32), false);
 }

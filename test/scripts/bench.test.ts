@@ -11,9 +11,12 @@ import {
   judge,
 } from '../../scripts/bench/figure.ts';
 import { parseWrkOutput } from '../../scripts/bench/load.ts';
-import { countClientCommands } from '../../scripts/bench/measures/round-trips.ts';
+import { countMonitoredCommands } from '../../scripts/bench/measures/round-trips.ts';
 import { decideSampleVerdict, SAMPLE_CLIENT, SAMPLE_REQUEST } from '../../scripts/bench/sample.ts';
-import { findNaiveVerdictRule, listFactReadings } from '../../scripts/bench/servers/naive-rules.ts';
+import {
+  decideByJsonRulesEngine,
+  requireRecordedFactValues,
+} from '../../scripts/bench/servers/naive-rules.ts';
 import { currentRules } from '../service/current-rules.ts';
 
 const TIME: Figure = { part: 'rules', name: '30 rules', value: 1.234, unit: 'us', target: { atMost: 3 } };
@@ -89,7 +92,7 @@ describe('the bench', () => {
       '+1795248033.3 [0 127.0.0.1:5000] "EVALSHA" "def" "3" "s:{A}1"',
       '',
     ];
-    expect(countClientCommands(lines)).to.equal(2);
+    expect(countMonitoredCommands(lines)).to.equal(2);
   });
 
   it('reads the line that wrk prints at the end', () => {
@@ -116,12 +119,16 @@ const { decision: again } = decideVerdict(
 
 describe('the naive peer of the bench', () => {
   it('finds the rule by which the service decides the sample', async () => {
-    expect(await findNaiveVerdictRule(rules, listFactReadings(rules, first))).to.equal(first.rule);
+    expect(await decideByJsonRulesEngine(rules, requireRecordedFactValues(rules, first))).to.equal(
+      first.rule,
+    );
   });
 
   it('finds the rule that makes a client wait', async () => {
     expect(again.verdict).to.equal('WAIT');
-    expect(await findNaiveVerdictRule(rules, listFactReadings(rules, again))).to.equal(again.rule);
+    expect(await decideByJsonRulesEngine(rules, requireRecordedFactValues(rules, again))).to.equal(
+      again.rule,
+    );
   });
 
   it('finds it in overlapping requests, too', async () => {
@@ -129,7 +136,7 @@ describe('the naive peer of the bench', () => {
       Array.from({ length: 20 }, async (_, index) => {
         // A shared engine loses rules in runs that begin during another, so they begin at different times.
         for (let turns = 0; turns < 20 * index; turns++) await Promise.resolve();
-        return findNaiveVerdictRule(rules, listFactReadings(rules, again));
+        return decideByJsonRulesEngine(rules, requireRecordedFactValues(rules, again));
       }),
     );
     expect(new Set(found)).to.deep.equal(new Set([again.rule]));
@@ -137,6 +144,6 @@ describe('the naive peer of the bench', () => {
 
   it('is not measured with a missing fact', () => {
     const { paidCount: _, ...facts } = first.facts;
-    expect(() => listFactReadings(rules, { ...first, facts })).to.throw('no value for paidCount');
+    expect(() => requireRecordedFactValues(rules, { ...first, facts })).to.throw('no value for paidCount');
   });
 });

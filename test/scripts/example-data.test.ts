@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createExamplePayments } from '../../scripts/example-data/example-payments.ts';
-import { parseRecordedLine } from '../../scripts/replay/recorded-payments.ts';
+import { parseEventsOfRecordedLine } from '../../scripts/replay/recorded-payments.ts';
 
 const PAYMENTS = createExamplePayments(1);
 
@@ -11,7 +11,9 @@ describe('example payments', () => {
   });
 
   it('are lines that a replay reads, in the order of time', () => {
-    const read = PAYMENTS.flatMap((line, place) => parseRecordedLine(JSON.stringify(line), place + 1));
+    const read = PAYMENTS.flatMap((line, place) =>
+      parseEventsOfRecordedLine(JSON.stringify(line), place + 1),
+    );
     const payments = read.filter((event) => event.kind === 'payment');
     expect(payments.map(({ at }) => at)).to.deep.equal(
       payments.map(({ at }) => at).toSorted((a, b) => a - b),

@@ -8,7 +8,7 @@ import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Observation } from '../../scripts/replay/observation.ts';
 import {
   InputError,
-  parseRecordedLine,
+  parseEventsOfRecordedLine,
   readRecordedHistory,
 } from '../../scripts/replay/recorded-payments.ts';
 import type { ReplayResult } from '../../scripts/replay/replay.ts';
@@ -39,7 +39,7 @@ const LINE = {
 };
 
 describe('a line of recorded payments', () => {
-  const parse = (line: object) => parseRecordedLine(JSON.stringify(line), 7);
+  const parse = (line: object) => parseEventsOfRecordedLine(JSON.stringify(line), 7);
   const PAYMENT = {
     ...LINE,
     kind: 'payment',

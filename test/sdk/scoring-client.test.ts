@@ -9,7 +9,7 @@ import {
   UnknownKeyError,
   waitUntil,
 } from '#sdk/client.ts';
-import { formatClientRecords } from '../../scripts/client-records.ts';
+import { formatSdkRecords } from '../../scripts/client-records.ts';
 import { serviceOfSuite } from '../service/running-service.ts';
 import { REQUEST } from './verdict-request.ts';
 
@@ -93,6 +93,6 @@ describe('the scoring client at a running service', () => {
 describe("the client library's records", () => {
   it('are those of the API documents; node scripts/client-records.ts writes them', () => {
     const file = join(import.meta.dirname, '..', '..', 'src', 'sdk', 'records.ts');
-    expect(readFileSync(file, 'utf8')).to.equal(formatClientRecords());
+    expect(readFileSync(file, 'utf8')).to.equal(formatSdkRecords());
   });
 });

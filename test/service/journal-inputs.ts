@@ -1,6 +1,6 @@
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import type { ReplayInput, VerdictInput } from '#history/evidence/backtest/input.ts';
-import { type JournalEntry, readRecordedOrderStage } from '#state/journal.ts';
+import { getRecordedOrderStage, type JournalEntry } from '#state/journal.ts';
 
 /** The inputs of a backtest: verdicts for the method `card`, and reports. */
 export function inputsOf(entries: readonly JournalEntry[]): readonly ReplayInput[] {
@@ -20,7 +20,7 @@ function inputOf(entry: JournalEntry): readonly ReplayInput[] {
         clientHash: 0n,
         orderRef,
         report,
-        orderStage: readRecordedOrderStage(turnedAway),
+        orderStage: getRecordedOrderStage(turnedAway),
       },
     ];
   }

@@ -6,10 +6,10 @@ import { createLog } from '#base/log.ts';
 import { GRANTABLE_OPERATIONS, type GrantableOperation } from '#checkout/access/access-keys.ts';
 import type { RateLimit } from '#checkout/http/request/rate-limit.ts';
 import { createFixedRuleSource, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
-import type { ProcessClock } from '#checkout/scoring/client-updates.ts';
+import type { MonotonicClock } from '#checkout/scoring/client-updates.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { createAttributeHmacs } from '#decision/pseudonym.ts';
-import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { createAttributePseudonymizer } from '#decision/pseudonym.ts';
+import { compileWithOtherHmacs } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import type { Store } from '#state/store.ts';
@@ -72,7 +72,7 @@ export const PLAIN_PARTS = {
 };
 
 /** On a starved machine a request may wait ten times as long for its turn; the tests of that deadline set their own. */
-const PATIENT: ProcessClock = {
+const PATIENT: MonotonicClock = {
   monotonicMs: () => performance.now() / 10,
   pauseAfterRace: () => sleep(Math.random()),
 };
@@ -85,7 +85,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   const clock = options.clock ?? new MovableClock();
   const { signalSecret = SIGNAL_SECRET, signalSecretPrevious = null } = options;
   const secrets = [signalSecret, signalSecretPrevious].filter((secret) => secret !== null);
-  const rules = rehashRuleSet(options.rules ?? currentRules(), createAttributeHmacs(secrets));
+  const rules = compileWithOtherHmacs(options.rules ?? currentRules(), createAttributePseudonymizer(secrets));
   const application = await startApplication({
     ...PLAIN_PARTS,
     store,

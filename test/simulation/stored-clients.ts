@@ -3,35 +3,41 @@ import {
   decodeDecisionRow,
   encodeDecision,
   isDecisionRow,
-  parseRecord,
-  parseRecordShape,
-  type RecordShape,
+  parseDecisionOrRow,
+  parseRecordDictionary,
+  type RecordDictionary,
 } from '#decision/decision-record.ts';
 import {
   type AskedAttribute,
   addClientMarks,
-  boundDeviceVerdicts,
   CLIENTS_ON_DEVICE_MAX,
+  computeDeviceVerdictCount,
   type DeviceKind,
+  type DeviceSharingCounts,
   groupCountsByName,
-  type SharingCounts,
   type Sightings,
 } from '#decision/facts/fact.ts';
-import { type ClientKey, type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
+import { type ClientKey, type PlatformName, toClientNumberText } from '#decision/payer/client-key.ts';
 import { toShortHash } from '#decision/payer/client-state.ts';
 import { encodeOrder } from '#decision/payer/order-text.ts';
-import { addPaymentMark, encodeSightingMarks } from '#decision/payer/sighting-marks.ts';
+import { addPaymentToMarkBits, encodeSightingMarks } from '#decision/payer/sighting-marks.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
-import { getFirstImpossibleStep, getStepNumber, getStepRange } from '#decision/payer/verdict-steps.ts';
+import { getFirstImpossibleStep, getStepNumber, getWindowFirstStep } from '#decision/payer/verdict-steps.ts';
 import {
-  decodeJournalRecord,
-  encodeJournalRecord,
-  type JournalRecord,
+  type AnyJournalEntry,
+  decodeJournalEntry,
+  encodeJournalEntry,
   type PlacedEntry,
   toVerdictEntry,
 } from '#state/journal.ts';
-import type { ClientFromStore, Commit, LoadOptions, PaymentToNote, SightingsQuery } from '#state/store.ts';
-import { decodeClientFromStore, toStoredAnswer } from '#state/stored-parts.ts';
+import type {
+  ClientFromStore,
+  Commit,
+  LoadOptions,
+  PaymentToNote,
+  SightingsQueryAndNote,
+} from '#state/store.ts';
+import { createStoredAnswer, decodeClientFromStore } from '#state/stored-parts.ts';
 
 /** All data of one client, as the texts of the real stores. */
 interface StoredClient {
@@ -54,7 +60,7 @@ export class StoredClients {
   /** When the verdicts on a device were asked that some rule set counts. */
   readonly #verdicts = new Map<string, readonly number[]>();
   readonly #claims = new Map<string, string>();
-  readonly #shapes = new Map<string, RecordShape>();
+  readonly #shapes = new Map<string, RecordDictionary>();
   #journal: readonly JournalRow[] = [];
 
   load(client: ClientKey, { orderRef, idempotencyKey }: LoadOptions, nowMs: number): ClientFromStore {
@@ -62,7 +68,7 @@ export class StoredClients {
     const raw = stored?.raw ?? null;
     const order = orderRef === undefined ? undefined : stored?.orders.get(toShortHash(orderRef));
     const answer = idempotencyKey === undefined ? undefined : stored?.answers.get(idempotencyKey);
-    const answered = answer === undefined ? null : toStoredAnswer(this.#decision(client.hash, answer));
+    const answered = answer === undefined ? null : createStoredAnswer(this.#decision(client.hash, answer));
     const snapshot = decodeClientFromStore({ state: raw, order: order ?? null, answer: answered }, nowMs);
     return { ...snapshot, stamp: { ...snapshot.stamp, arrivedMs: nowMs } };
   }
@@ -77,7 +83,7 @@ export class StoredClients {
   write({ client, state, entry, decision, shape, displaced, idempotencyKey }: Commit): void {
     const { decisions, orders, answers } = this.#clients.get(client.hash) ?? NOTHING;
     if (shape !== undefined && !this.#shapes.has(shape.id))
-      this.#shapes.set(shape.id, parseRecordShape(shape.text));
+      this.#shapes.set(shape.id, parseRecordDictionary(shape.text));
     const isReplayable = idempotencyKey !== undefined && decision !== undefined;
     this.#clients.set(client.hash, {
       raw: encodeClientState(state),
@@ -91,10 +97,10 @@ export class StoredClients {
       ]),
       answers: isReplayable ? new Map(answers).set(idempotencyKey, decision.seq) : answers,
     });
-    this.#journal = [...this.#journal, { clientHash: client.hash, text: encodeJournalRecord(entry) }];
+    this.#journal = [...this.#journal, { clientHash: client.hash, text: encodeJournalEntry(entry) }];
   }
 
-  sightings(ask: SightingsQuery): Sightings {
+  sightings(ask: SightingsQueryAndNote): Sightings {
     if (ask.record) {
       this.#note(ask, 'fingerprint');
       this.#note(ask, 'ip');
@@ -110,7 +116,7 @@ export class StoredClients {
     for (const seen of this.#devices.values()) {
       const known = seen.get(hash);
       if (known !== undefined && known.at > since)
-        seen.set(hash, { ...known, bits: addPaymentMark(known.bits, isUnpaid) });
+        seen.set(hash, { ...known, bits: addPaymentToMarkBits(known.bits, isUnpaid) });
     }
   }
 
@@ -132,9 +138,9 @@ export class StoredClients {
     for (const key of answers.keys()) this.#claims.delete(JSON.stringify([platform, key]));
     this.#clients.delete(hash);
     for (const seen of this.#devices.values()) seen.delete(hash);
-    const erasure = { kind: 'erasure', at: nowMs, platform, clientNumber: toClientNumber(hash) } as const;
+    const erasure = { kind: 'erasure', at: nowMs, platform, clientNumber: toClientNumberText(hash) } as const;
     const others = this.#journal.filter(({ clientHash }) => clientHash !== hash);
-    this.#journal = [...others, { clientHash: '', text: encodeJournalRecord(erasure) }];
+    this.#journal = [...others, { clientHash: '', text: encodeJournalEntry(erasure) }];
   }
 
   /** A client's decisions in their order. */
@@ -151,7 +157,7 @@ export class StoredClients {
   }
 
   /** The entries after a number of them, in the order in which they were accepted. */
-  journal(after = 0, limit = Number.MAX_SAFE_INTEGER): readonly PlacedEntry<JournalRecord>[] {
+  journal(after = 0, limit = Number.MAX_SAFE_INTEGER): readonly PlacedEntry<AnyJournalEntry>[] {
     return this.#journal
       .flatMap((row, index) => (index < after ? [] : this.#placed(row, index)))
       .slice(0, limit);
@@ -170,7 +176,7 @@ export class StoredClients {
   #decision(clientHash: string, seq: number): Decision {
     const text = this.#clients.get(clientHash)?.decisions.get(seq);
     if (text === undefined) throw new Error(`decision ${seq} of ${clientHash} is not kept`);
-    const record = parseRecord(text);
+    const record = parseDecisionOrRow(text);
     if (!isDecisionRow(record)) return record;
     const [shapeId] = record;
     const shape = this.#shapes.get(shapeId);
@@ -179,14 +185,14 @@ export class StoredClients {
   }
 
   /** The entry of a row; none where the decision that it refers to is not kept. */
-  #placed({ clientHash, text }: JournalRow, seq: number): readonly PlacedEntry<JournalRecord>[] {
-    const [parsed, place] = [decodeJournalRecord(text), { partition: 0, ms: 0, seq }];
+  #placed({ clientHash, text }: JournalRow, seq: number): readonly PlacedEntry<AnyJournalEntry>[] {
+    const [parsed, place] = [decodeJournalEntry(text), { partition: 0, ms: 0, seq }];
     if ('kind' in parsed) return [{ ...parsed, place }];
     const isKept = this.#clients.get(clientHash)?.decisions.has(parsed.seq) === true;
     return isKept ? [{ ...toVerdictEntry(this.#decision(clientHash, parsed.seq)), place }] : [];
   }
 
-  #note(ask: SightingsQuery, kind: DeviceKind): void {
+  #note(ask: SightingsQueryAndNote, kind: DeviceKind): void {
     const device = deviceOf(ask, kind);
     if (device === null) return;
     const seen = this.#devices.get(device) ?? new Map<string, Sighting>();
@@ -202,7 +208,7 @@ export class StoredClients {
     this.#devices.set(device, new Map(newest));
   }
 
-  #noteValue({ client, at }: SightingsQuery, { name, value }: AskedAttribute): void {
+  #noteValue({ client, at }: SightingsQueryAndNote, { name, value }: AskedAttribute): void {
     const holder = `${client.platform}/attribute/${name}/${value}`;
     const seen = this.#devices.get(holder) ?? new Map<string, Sighting>();
     seen.set(client.hash, { at: Math.max(at, seen.get(client.hash)?.at ?? at), bits: 0 });
@@ -211,7 +217,7 @@ export class StoredClients {
   }
 
   #countWithValue(
-    { client, at: now }: SightingsQuery,
+    { client, at: now }: SightingsQueryAndNote,
     { name, value, windowsMs }: AskedAttribute,
   ): ReadonlyMap<number, number> {
     const seen = [...(this.#devices.get(`${client.platform}/attribute/${name}/${value}`) ?? [])];
@@ -220,13 +226,13 @@ export class StoredClients {
     return new Map(windowsMs.map((windowMs) => [windowMs, Math.min(CLIENTS_ON_DEVICE_MAX, count(windowMs))]));
   }
 
-  #count(ask: SightingsQuery, kind: DeviceKind): ReadonlyMap<number, SharingCounts> {
+  #count(ask: SightingsQueryAndNote, kind: DeviceKind): ReadonlyMap<number, DeviceSharingCounts> {
     const device = deviceOf(ask, kind);
     if (device === null) return new Map();
     const others = [...(this.#devices.get(device) ?? [])].filter(([hash]) => hash !== ask.client.hash);
     const { windowsMs, marks, verdictWindowsMs } = ask.sharing[kind];
     const verdictsIn = (windowMs: number) => {
-      const { ring, first } = getStepRange(windowMs, ask.at);
+      const { ring, first } = getWindowFirstStep(windowMs, ask.at);
       const end = getFirstImpossibleStep(ring, ask.at);
       const steps = (this.#verdicts.get(device) ?? []).map((at) => getStepNumber(ring, at));
       return steps.filter((step) => step >= first && step < end).length;
@@ -239,7 +245,7 @@ export class StoredClients {
         const seen = {
           clients,
           verdicts: verdictWindowsMs.includes(windowMs)
-            ? boundDeviceVerdicts(verdictsIn(windowMs), clients)
+            ? computeDeviceVerdictCount(verdictsIn(windowMs), clients)
             : 0,
           unpaidOrders: recent.reduce((sum, [, { bits }]) => sum + (bits >> 3), 0),
           paying: having(1),
@@ -263,7 +269,7 @@ const NOTHING: Omit<StoredClient, 'raw'> = {
   answers: new Map(),
 };
 
-function deviceOf({ client, ...ask }: SightingsQuery, kind: DeviceKind): string | null {
+function deviceOf({ client, ...ask }: SightingsQueryAndNote, kind: DeviceKind): string | null {
   const id = ask[kind];
   return id === null ? null : `${client.platform}/${kind}/${id}`;
 }

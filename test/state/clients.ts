@@ -12,7 +12,7 @@ import type { OrderOutcome } from '#decision/payer/order.ts';
 import { NO_SIGHTING_MARKS } from '#decision/payer/sighting-marks.ts';
 import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
 import type { JournalEntry } from '#state/journal.ts';
-import type { ClientFromStore, Commit, SightingsQuery, Store } from '#state/store.ts';
+import type { ClientFromStore, Commit, SightingsQueryAndNote, Store } from '#state/store.ts';
 import { clientKey } from '../decision/payer/client-keys.ts';
 
 /** 2026-11-01T00:00:00Z: stores must not care that decisions have times unlike theirs. */
@@ -139,7 +139,7 @@ export async function verdict(
   }
 }
 
-export function askFor(client: ClientKey, ask: Partial<SightingsQuery>): SightingsQuery {
+export function askFor(client: ClientKey, ask: Partial<SightingsQueryAndNote>): SightingsQueryAndNote {
   const question = { ...NO_SHARING_QUESTION, windowsMs: [10 * MINUTE_MS] };
   const sharing = { fingerprint: question, ip: question };
   return {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { readExactClock, readSystemClock } from '#base/clock.ts';
-import { ClockOffset, computeMedianOffset, createStoreClock } from '#state/clock-offset.ts';
-import { ConnectionErrors } from '#workbench/upkeep/connection-errors.ts';
+import { ClockOffsetEstimator, computeMedianOffset, createStoreClock } from '#state/clock-offset.ts';
+import { StoreConnectionErrorLog } from '#workbench/upkeep/connection-errors.ts';
 
 const HOUR_MS = 3600_000;
 
@@ -16,13 +16,13 @@ const ahead = fc.double({ min: -200 * 24 * HOUR_MS, max: 200 * 24 * HOUR_MS, noN
 
 describe('the offset of a clock', () => {
   it('is unknown before the first reading', () => {
-    expect(new ClockOffset().offsetMs).to.equal(null);
+    expect(new ClockOffsetEstimator().offsetMs).to.equal(null);
   });
 
   it("never makes this process's clock lead the store's, and is off by no more than the fastest answer took", () => {
     fc.assert(
       fc.property(ahead, fc.array(fc.tuple(way, way), { minLength: 1 }), (aheadMs, ways) => {
-        const offset = new ClockOffset();
+        const offset = new ClockOffsetEstimator();
         for (const [index, [there, back]] of ways.entries())
           offset.observe(reading(1_000_000 + index * 1000, aheadMs, there, back));
         const fastest = Math.min(...ways.map(([, back]) => back));
@@ -33,7 +33,7 @@ describe('the offset of a clock', () => {
   });
 
   it('follows a clock that was set forward or back', () => {
-    const offset = new ClockOffset();
+    const offset = new ClockOffsetEstimator();
     offset.observe(reading(0, 0, 1, 1));
     offset.observe(reading(1000, HOUR_MS, 1, 1));
     expect(offset.offsetMs).to.be.within(HOUR_MS - 2, HOUR_MS);
@@ -83,7 +83,7 @@ const BACK = 'the connection to the store is back';
 
 describe('the lines about a connection to the store', () => {
   it('are one when it is lost, one in ten seconds while it stays lost, and one when it is back', () => {
-    const errors = new ConnectionErrors();
+    const errors = new StoreConnectionErrorLog();
     const told: [number, string][] = [];
     for (let nowMs = 0; nowMs <= 60_000; nowMs += 100) {
       const news = nowMs <= 25_000 ? errors.noteError(nowMs) : errors.findRecovery(nowMs);
@@ -98,7 +98,7 @@ describe('the lines about a connection to the store', () => {
   });
 
   it('begin anew with the next outage', () => {
-    const errors = new ConnectionErrors();
+    const errors = new StoreConnectionErrorLog();
     const told = [errors.noteError(0), errors.findRecovery(6000), errors.noteError(7000)];
     expect(told.map((news) => news?.text)).to.deep.equal([LOST, BACK, LOST]);
   });
@@ -107,7 +107,7 @@ describe('the lines about a connection to the store', () => {
     const steps = fc.array(fc.tuple(fc.integer({ min: 1, max: 4000 }), fc.boolean()), { maxLength: 100 });
     fc.assert(
       fc.property(steps, (all) => {
-        const errors = new ConnectionErrors();
+        const errors = new StoreConnectionErrorLog();
         let nowMs = 0;
         let lastErrorMs = 0;
         for (const [laterMs, isError] of all) {

@@ -3,7 +3,7 @@ import { array, assert, boolean, constantFrom, integer, option, property, record
 import { CLIENT_GROUPS } from '#decision/decision-words.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { OUTCOMES } from '#decision/payer/order.ts';
-import { decodeJournalRecord, encodeJournalRecord, type JournalEntry } from '#state/journal.ts';
+import { decodeJournalEntry, encodeJournalEntry, type JournalEntry } from '#state/journal.ts';
 
 const anyAt = integer({ min: 0, max: 4_000_000_000_000 });
 const maybe = option(string());
@@ -62,7 +62,7 @@ describe('a journal entry as it is stored', () => {
     it(`of ${name} is read as it was written`, () => {
       assert(
         property(entries, (entry) => {
-          expect(decodeJournalRecord(encodeJournalRecord(entry))).to.deep.equal(entry);
+          expect(decodeJournalEntry(encodeJournalEntry(entry))).to.deep.equal(entry);
         }),
       );
     });
@@ -94,23 +94,23 @@ describe('a journal entry as it is stored', () => {
 
   it('stores outcomes and scores by position', () => {
     const order = { outcome: 'PAID', cause: null, occurredAt: at } as const;
-    expect(encodeJournalRecord({ ...names, kind: 'outcome', orderRef: 'order-1', order })).to.equal(
+    expect(encodeJournalEntry({ ...names, kind: 'outcome', orderRef: 'order-1', order })).to.equal(
       'o[0,1795000000000,"shop","payer-1","order-1",[0,"PAID",null,1795000000000]]',
     );
-    expect(encodeJournalRecord(asked({ ip: 'i' }, true))).to.equal(
+    expect(encodeJournalEntry(asked({ ip: 'i' }, true))).to.equal(
       's[1795000000000,"shop","payer-1",[131,"shop-1","card","25.00",null,"f","i"],"p2.v10",[1,"NEW","0.5000"]]',
     );
   });
 
   it('keeps the rare members of a score after the others', () => {
     const entry = asked({ ip: null, former: { fingerprint: 'before', ip: null } }, null);
-    const text = encodeJournalRecord(entry);
+    const text = encodeJournalEntry(entry);
     expect(text).to.include('"f",null,null,["before"]]');
-    expect(decodeJournalRecord(text)).to.deep.equal(entry);
-    expect(JSON.stringify(decodeJournalRecord(text))).to.equal(JSON.stringify(entry));
+    expect(decodeJournalEntry(text)).to.deep.equal(entry);
+    expect(JSON.stringify(decodeJournalEntry(text))).to.equal(JSON.stringify(entry));
   });
 
   it('of another format is refused', () => {
-    expect(() => decodeJournalRecord('x[1]')).to.throw(TypeError, 'no journal entry is stored as x[1]');
+    expect(() => decodeJournalEntry('x[1]')).to.throw(TypeError, 'no journal entry is stored as x[1]');
   });
 });

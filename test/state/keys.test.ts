@@ -2,15 +2,15 @@ import { expect } from 'chai';
 import clusterKeySlot from 'cluster-key-slot';
 import {
   decisionKey,
-  getPartition,
+  getPartitionTag,
   journalKey,
   journalLossKey,
   notesKey,
-  PARTITIONS,
+  PARTITION_TAGS,
   shapeKey,
   stateKey,
 } from '#state/keys.ts';
-import { findMemoryRoom } from '#state/redis/health.ts';
+import { assessMemoryRoom } from '#state/redis/health.ts';
 import { hasRoomForJournal } from '#state/sqlite/retention.ts';
 
 const SLOTS = 16_384;
@@ -18,7 +18,7 @@ const SLOTS = 16_384;
 /** How many partitions each master has when masters have equal ranges of slots. */
 function sharesOf(masters: number): readonly number[] {
   const shares = Array.from({ length: masters }, () => 0);
-  for (const partition of PARTITIONS) {
+  for (const partition of PARTITION_TAGS) {
     const master = Math.floor((clusterKeySlot(partition) * masters) / SLOTS);
     shares[master] = (shares[master] ?? 0) + 1;
   }
@@ -30,14 +30,14 @@ describe('the keys of a client', () => {
     const characters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const partitions = [...characters].map((character) => {
       const client = character.padEnd(22, 'x');
-      const partition = getPartition(client);
+      const partition = getPartitionTag(client);
       const own = [stateKey(client), decisionKey(client, 7), notesKey(client)];
       const shared = [journalKey(partition), journalLossKey(partition), shapeKey(partition, 'shape')];
       expect(new Set([...own, ...shared].map(clusterKeySlot)).size).to.equal(1);
       return partition;
     });
     expect(new Set(partitions).size).to.equal(64);
-    expect(new Set(PARTITIONS)).to.deep.equal(new Set(partitions));
+    expect(new Set(PARTITION_TAGS)).to.deep.equal(new Set(partitions));
   });
 
   for (const masters of [3, 4, 6, 8, 12, 16, 32, 64]) {
@@ -48,8 +48,8 @@ describe('the keys of a client', () => {
   }
 
   it('are none for something that is not the hash of a client', () => {
-    expect(() => getPartition('')).to.throw('"" is not the hash of a client');
-    expect(() => getPartition('*x')).to.throw('"*x" is not the hash of a client');
+    expect(() => getPartitionTag('')).to.throw('"" is not the hash of a client');
+    expect(() => getPartitionTag('*x')).to.throw('"*x" is not the hash of a client');
   });
 });
 
@@ -58,12 +58,12 @@ describe('the journal of an archive that is away', () => {
     const info = (used: number, bound: number) =>
       `used_memory:${used}\r\nmaxmemory:${bound}\r\ntotal_system_memory:1000\r\n`;
     expect([
-      findMemoryRoom([info(80, 100), info(10, 100)]),
-      findMemoryRoom([info(81, 100), info(10, 100)]),
-      findMemoryRoom([info(800, 0)]),
-      findMemoryRoom([info(801, 0)]),
-      findMemoryRoom([info(10, 100), null]),
-      findMemoryRoom([info(81, 100), null]),
+      assessMemoryRoom([info(80, 100), info(10, 100)]),
+      assessMemoryRoom([info(81, 100), info(10, 100)]),
+      assessMemoryRoom([info(800, 0)]),
+      assessMemoryRoom([info(801, 0)]),
+      assessMemoryRoom([info(10, 100), null]),
+      assessMemoryRoom([info(81, 100), null]),
     ]).to.deep.equal(['enough', 'little', 'enough', 'little', 'unknown', 'little']);
   });
 

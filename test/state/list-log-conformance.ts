@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import type { ListRecord, Store } from '#state/store.ts';
+import type { ListLogRecord, Store } from '#state/store.ts';
 
 /** What every adapter does with the records of shared lists. */
 export function describeListLog(store: () => Store): void {
   const log = () => store().listLog;
   const put = (id: string, text = `text of ${id}`) => ({ id, text });
 
-  async function since(after: number, limit = 100): Promise<readonly ListRecord[]> {
+  async function since(after: number, limit = 100): Promise<readonly ListLogRecord[]> {
     return (await log().read(after, limit)).records;
   }
 

@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import type { ClientKey } from '#decision/payer/client-key.ts';
-import type { JournalEntry, JournalRecord, PlacedEntry } from '#state/journal.ts';
+import type { AnyJournalEntry, JournalEntry, PlacedEntry } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
 
 /** An entry as it was written, without the place that the store gave it. */
-export function withoutPlace({ place: _, ...entry }: PlacedEntry<JournalRecord>): JournalRecord {
+export function withoutPlace({ place: _, ...entry }: PlacedEntry<AnyJournalEntry>): AnyJournalEntry {
   return entry;
 }
 
 /** Everything after a cursor, in pages. */
 export async function readAll(store: Store, after: string | null, pageLength: number) {
-  const entries: JournalRecord[] = [];
+  const entries: AnyJournalEntry[] = [];
   let cursor = after;
   for (;;) {
     const page = await store.readJournal(cursor, pageLength);

@@ -6,8 +6,8 @@ import { connectRedis } from '#state/redis/connection/connection.ts';
 import { parseRedisUrl } from '#state/redis/connection/url.ts';
 import { createNumberedLog as createRedisLog } from '#state/redis/numbered-log.ts';
 import { createNumberedLog as createSqliteLog } from '#state/sqlite/numbered-log.ts';
-import { getDbPath, openSqliteFile, type SqliteFile } from '#state/sqlite/open-file.ts';
-import { LIST_REMOVAL_KEPT_MS, type ListRecord } from '#state/store.ts';
+import { getDbPath, openSqliteFile, type SqliteFileAccess } from '#state/sqlite/open-file.ts';
+import { LIST_REMOVAL_KEPT_MS, type ListLogRecord } from '#state/store.ts';
 import type { RunCall } from '#state/store-errors.ts';
 import { TEST_SALT } from '../decision/payer/client-keys.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
@@ -24,7 +24,7 @@ interface Opened {
 
 const put = (id: string, text = `text of ${id}`) => ({ id, text });
 const remove = (id: string) => ({ id, text: null });
-const ids = (records: readonly ListRecord[]) => records.map(({ id }) => id);
+const ids = (records: readonly ListLogRecord[]) => records.map(({ id }) => id);
 
 describe('a record log on SQLite', () => {
   describeLog(async () => openSqlite(() => T0));
@@ -275,14 +275,14 @@ function describeForgottenRemovals(): void {
 function openSqlite(clock: () => number): Opened {
   const directory = temporaryDirectory();
   const db = openSqliteFile(getDbPath(directory), directory, { id: 'installation', salt: TEST_SALT });
-  const write: SqliteFile['write'] = async (work) => {
+  const write: SqliteFileAccess['write'] = async (work) => {
     db.exec('BEGIN IMMEDIATE');
     const result = work();
     db.exec('COMMIT');
     return result;
   };
-  const read: SqliteFile['readPage'] = async (work) => work();
-  const file: SqliteFile = {
+  const read: SqliteFileAccess['readPage'] = async (work) => work();
+  const file: SqliteFileAccess = {
     db,
     clock,
     run: (call) => call(),

@@ -8,11 +8,11 @@ import {
   NOBODY_SEEN,
   type Sightings,
 } from '#decision/facts/fact.ts';
-import { type ClientKey, formatDecisionId, toClientNumber } from '#decision/payer/client-key.ts';
+import { type ClientKey, formatDecisionId, toClientNumberText } from '#decision/payer/client-key.ts';
 import { recordActivity, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import { NO_SIGHTING_MARKS, SIGHTING_MARKS, type SightingMarks } from '#decision/payer/sighting-marks.ts';
-import type { JournalRecord } from '#state/journal.ts';
-import type { SightingsQuery, Store } from '#state/store.ts';
+import type { AnyJournalEntry } from '#state/journal.ts';
+import type { SightingsQueryAndNote, Store } from '#state/store.ts';
 import { until } from '../servers/until.ts';
 import { describeAttributeSightings } from './attribute-conformance.ts';
 import { describeAuditLog } from './audit-conformance.ts';
@@ -455,7 +455,7 @@ function describeSightings(store: () => Store): void {
     expect([seen.fingerprint.size, seen.ip.size]).to.deep.equal([0, 0]);
   });
 
-  const noteAll = (client: ClientKey, at: number, more: Partial<SightingsQuery> = {}) =>
+  const noteAll = (client: ClientKey, at: number, more: Partial<SightingsQueryAndNote> = {}) =>
     store().sightings(
       askFor(client, {
         at,
@@ -713,7 +713,7 @@ function describeJournal(store: () => Store): void {
     const waiting = async () => {
       const erasures = await store().unshippedErasures();
       return [early, late].filter(({ platform, hash }) =>
-        erasures.some((one) => one.platform === platform && one.clientNumber === toClientNumber(hash)),
+        erasures.some((one) => one.platform === platform && one.clientNumber === toClientNumberText(hash)),
       );
     };
     expect(await waiting()).to.deep.equal([early, late]);
@@ -723,7 +723,7 @@ function describeJournal(store: () => Store): void {
     await store().trimJournal((await endOfJournal(store())) ?? '', kept);
     expect(await waiting()).to.deep.equal([]);
     const left = JSON.stringify(await readAll(store(), null, 10_000));
-    for (const { hash } of [early, late]) expect(left).not.to.include(toClientNumber(hash));
+    for (const { hash } of [early, late]) expect(left).not.to.include(toClientNumberText(hash));
   });
 
   it('reports an erased client by a number and nothing else', async () => {
@@ -734,7 +734,7 @@ function describeJournal(store: () => Store): void {
     const [{ at, ...erasure } = { at: 0 }, ...others] = (await readAll(store(), start, 100)).entries;
     expect(others).to.deep.equal([]);
     expect(at).to.be.above(0);
-    expect(erasure).to.deep.equal({ kind: 'erasure', platform, clientNumber: toClientNumber(hash) });
+    expect(erasure).to.deep.equal({ kind: 'erasure', platform, clientNumber: toClientNumberText(hash) });
   });
 
   it('forgets read entries on request, except those kept for searches', async () => {
@@ -931,6 +931,6 @@ async function live(store: Store, client: ClientKey): Promise<void> {
   await store.commit(paymentOf(client, await store.load(client), 'order-without-verdict'));
 }
 
-function nameOfEntry(entry: JournalRecord): string {
+function nameOfEntry(entry: AnyJournalEntry): string {
   return entry.kind === 'verdict' ? entry.decision.decisionId : entry.kind;
 }

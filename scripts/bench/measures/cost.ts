@@ -10,7 +10,7 @@ import type { BenchPlan } from '../plan.ts';
 const figure = createFigureMaker('cost');
 
 /** The Redis and the folder that the measured servers use, and the access key that they accept. */
-export interface MeasuredRedis {
+export interface MeasuredServerSettings {
   readonly redisUrl: string;
   readonly redisPort: number;
   readonly dataDir: string;
@@ -62,7 +62,10 @@ interface Round {
  * Measures the CPU time per request, in turns, of the service on each store and of the servers that it is compared
  * with.
  */
-export async function measureCost(plan: BenchPlan, place: MeasuredRedis): Promise<readonly Figure[]> {
+export async function measureCost(
+  plan: BenchPlan,
+  place: MeasuredServerSettings,
+): Promise<readonly Figure[]> {
   const sqliteDir = join(plan.dataDir, 'cost-on-sqlite');
   mkdirSync(sqliteDir);
   const sqliteKey = await issueKey({ dataDir: sqliteDir });
@@ -91,7 +94,7 @@ export async function measureCost(plan: BenchPlan, place: MeasuredRedis): Promis
 
 async function measureRound(
   seconds: number,
-  { accessKey, redisPort }: MeasuredRedis,
+  { accessKey, redisPort }: MeasuredServerSettings,
   server: MeasuredProcess,
   asks: LoadKind,
 ): Promise<Round> {

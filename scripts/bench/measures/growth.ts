@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
 const SHARED = 10_000_000;
 
 /** Measures the cost of more clients, of busier clients, and of devices that many clients share. */
-export async function measureGrowth(plan: BenchPlan): Promise<readonly Figure[]> {
+export async function measureCostOfMoreClients(plan: BenchPlan): Promise<readonly Figure[]> {
   const [small, large] = [await FilledRedis.start(MEMORY_ONLY), await FilledRedis.start(MEMORY_ONLY)];
   small.nowMs = large.nowMs = Date.UTC(2026, 0, 1);
   try {

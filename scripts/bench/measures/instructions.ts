@@ -5,10 +5,10 @@ import { hasProgram } from '../../../test/servers/needed-programs.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { createFigureMaker, type Figure } from '../figure.ts';
 import {
+  APPEND_ONLY_SERVER_OPTIONS,
   createPayers,
   diffUsage,
   FilledRedis,
-  LOGGED_SERVER_OPTIONS,
   type Payer,
   readRedisInfo,
 } from '../filled-redis.ts';
@@ -23,7 +23,7 @@ const VERDICTS = PAYERS * ROUNDS;
  * Measures what it costs redis-server to load a client for a plain verdict and to commit the verdict. The figures are
  * bytes, and instructions if valgrind is installed, because no other work on the machine changes them.
  */
-export async function measureInstructions(): Promise<readonly Figure[]> {
+export async function measureRedisWorkPerVerdict(): Promise<readonly Figure[]> {
   const bytes = await onRedis(NO_DEVICES, async (redis, ask) => {
     const before = await redis.readUsage();
     await ask();
@@ -79,7 +79,7 @@ async function onRedis<T>(
   measure: (redis: FilledRedis, ask: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   // With hz 1 redis-server does its timed work rarely, so that this work does not count more on a slower machine.
-  const redis = await FilledRedis.start([...LOGGED_SERVER_OPTIONS, '--hz', '1']);
+  const redis = await FilledRedis.start([...APPEND_ONLY_SERVER_OPTIONS, '--hz', '1']);
   const payers = createPayers(PAYERS);
   try {
     if (payersOnDevice > 0)

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { DAY_MS } from '#base/duration.ts';
-import { encodeDecision, getRecordShape } from '#decision/decision-record.ts';
+import { encodeDecision, getRecordDictionary } from '#decision/decision-record.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 import { RETENTION } from '#state/retention.ts';
 import { JournalIndexWriter } from '#state/sqlite/journal-index.ts';
@@ -103,7 +103,7 @@ async function insertDecisions(dataDir: string, count: number): Promise<number> 
   const table = new JournalTable(db);
   const sizes = { batchEntries: AT_ONCE, stepEntries: AT_ONCE, stepKeys: 2 * AT_ONCE };
   const addClient = db.prepare('INSERT INTO clients (client, state, expires_at) VALUES (?, ?, ?)');
-  const shape = getRecordShape(currentRules());
+  const shape = getRecordDictionary(currentRules());
   db.prepare('INSERT OR IGNORE INTO shapes (id, shape) VALUES (?, ?)').run(shape.id, shape.text);
   const { decision, nextState } = decideSampleVerdict();
   const [record, state] = [encodeDecision(decision, shape), encodeClientState(nextState)];

@@ -4,7 +4,7 @@ import { freePort } from '../../../test/servers/free-port.ts';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import { until } from '../../../test/servers/until.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
-import { getPort, startHaproxy } from '../../chaos/processes/haproxy.ts';
+import { getUrlPort, startHaproxy } from '../../chaos/processes/haproxy.ts';
 import { computeMedian, computeMedianRatio, createFigureMaker, type Figure } from '../figure.ts';
 import { type LoadResult, runLoad } from '../load.ts';
 import { type MeasuredProcess, startMeasuredProcess } from '../measured-process.ts';
@@ -36,7 +36,7 @@ export async function measureProcesses(plan: BenchPlan): Promise<readonly Figure
         ARCHIVE_DIR: 'off',
         TRUSTED_PROXIES: '1',
       });
-      nodes.push({ process, ports: [getPort(process.url), platformPort] });
+      nodes.push({ process, ports: [getUrlPort(process.url), platformPort] });
     }
     const ports = nodes.map((node) => node.ports);
     for (const count of COUNTS) proxies.push(await startHaproxy(ports.slice(0, count)));

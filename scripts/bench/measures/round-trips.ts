@@ -4,7 +4,7 @@ import { verdictBody } from '../../../test/service/request-bodies.ts';
 import { createFigureMaker, type Figure } from '../figure.ts';
 import { readRedisInfo } from '../filled-redis.ts';
 import { startMeasuredProcess } from '../measured-process.ts';
-import type { MeasuredRedis } from './cost.ts';
+import type { MeasuredServerSettings } from './cost.ts';
 
 const figure = createFigureMaker('cost');
 
@@ -17,7 +17,7 @@ const UPKEEP = /^\+\S+ \[\d+ [^\]]+\] "(?:PING|HELLO|CLIENT|INFO|SELECT|MONITOR)
  * Measures the Redis commands and round trips per verdict. The Redis server counts them while one verdict at a time
  * is asked for.
  */
-export async function measureRoundTrips(place: MeasuredRedis): Promise<readonly Figure[]> {
+export async function measureRoundTrips(place: MeasuredServerSettings): Promise<readonly Figure[]> {
   const { redisUrl, redisPort, dataDir, accessKey } = place;
   const service = await startMeasuredProcess('src/main.ts', { DATA_DIR: dataDir, REDIS_URL: redisUrl });
   try {
@@ -28,7 +28,9 @@ export async function measureRoundTrips(place: MeasuredRedis): Promise<readonly 
     const reads = (await readsProcessed(redisPort)) - readsBefore;
     const lines = await monitor.stop();
     return [
-      figure('Redis commands a verdict', toTenths(countClientCommands(lines) / VERDICTS), '', { atMost: 5 }),
+      figure('Redis commands a verdict', toTenths(countMonitoredCommands(lines) / VERDICTS), '', {
+        atMost: 5,
+      }),
       figure('Redis round trips a verdict', toTenths(reads / VERDICTS), '', { atMost: 3 }),
     ];
   } finally {
@@ -37,7 +39,7 @@ export async function measureRoundTrips(place: MeasuredRedis): Promise<readonly 
 }
 
 /** Counts the MONITOR lines that a client sent for verdicts, without calls inside scripts. */
-export function countClientCommands(lines: readonly string[]): number {
+export function countMonitoredCommands(lines: readonly string[]): number {
   return lines.filter(
     (line) => line.startsWith('+') && line !== '+OK' && !line.includes(' lua] ') && !UPKEEP.test(line),
   ).length;

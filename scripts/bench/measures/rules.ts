@@ -1,6 +1,6 @@
-import { chooseVerdictRule, concludeFromValues } from '#decision/assess.ts';
+import { assessFromFactValues, chooseVerdictRule } from '#decision/assess.ts';
 import { decideVerdict } from '#decision/decide.ts';
-import { encodeDecision, getRecordShape } from '#decision/decision-record.ts';
+import { encodeDecision, getRecordDictionary } from '#decision/decision-record.ts';
 import type { FactValue } from '#decision/facts/fact.ts';
 import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
 import { parseRuleSet } from '#decision/rules/parse/parse.ts';
@@ -63,10 +63,10 @@ function measureWhole(sampleMs: number): readonly Figure[] {
   const count = groups.rules.length + signals.rules.length + verdicts.rules.length;
   const decide = () => decideVerdict(rules, SAMPLE_STANDING, SAMPLE_REQUEST);
   const { decision } = decide();
-  const shape = getRecordShape(rules);
+  const shape = getRecordDictionary(rules);
   const record = () => encodeDecision(decision, shape);
   const facts = Object.values(decision.facts);
-  const judge = () => chooseVerdictRule(rules, concludeFromValues(rules, facts, false).values);
+  const judge = () => chooseVerdictRule(rules, assessFromFactValues(rules, facts, false).values);
   const medianOf = (work: () => unknown) =>
     computeMedian(Array.from({ length: SAMPLES }, () => timeOf(work, sampleMs)));
   const timed = (name: string, work: () => unknown, target?: FigureTarget) =>

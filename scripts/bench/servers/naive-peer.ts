@@ -4,7 +4,7 @@ import { type ClientState, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-s
 import { currentRules } from '../../../test/service/current-rules.ts';
 import { decideSampleVerdict, getSampleAnswer } from '../sample.ts';
 import { serveVerdictRoute } from './json-server.ts';
-import { findNaiveVerdictRule, listFactReadings } from './naive-rules.ts';
+import { decideByJsonRulesEngine, requireRecordedFactValues } from './naive-rules.ts';
 
 /**
  * The naive peer is a server that evaluates the same rules as a program written in an afternoon would. It has one
@@ -15,11 +15,11 @@ import { findNaiveVerdictRule, listFactReadings } from './naive-rules.ts';
 const keyv = new Keyv({ store: new KeyvRedis(process.env['REDIS_URL'] ?? ''), useKeyPrefix: false });
 const rules = currentRules();
 const { decision, nextState } = decideSampleVerdict();
-const values = listFactReadings(rules, decision);
+const values = requireRecordedFactValues(rules, decision);
 
 await serveVerdictRoute(async ({ clientIdKey }) => {
   const state = (await keyv.get<ClientState>(clientIdKey)) ?? UNKNOWN_CLIENT_STATE;
-  await findNaiveVerdictRule(rules, values);
+  await decideByJsonRulesEngine(rules, values);
   await keyv.set(clientIdKey, { ...nextState, seq: state.seq + 1 }, 86_400_000);
   return getSampleAnswer();
 });

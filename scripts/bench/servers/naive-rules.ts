@@ -4,7 +4,7 @@ import { RuleEngine } from '#decision/rules/evaluate/engine.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 
 /** Returns the fact values of a decision in the order of the rule set's facts. Throws when one is missing. */
-export function listFactReadings(rules: RuleSet, { facts }: Decision): readonly NullableFactValue[] {
+export function requireRecordedFactValues(rules: RuleSet, { facts }: Decision): readonly NullableFactValue[] {
   return rules.facts.map(({ label }) => {
     const value = facts[label];
     // A fact without a value would make the peer look faster than it is.
@@ -18,7 +18,7 @@ export function listFactReadings(rules: RuleSet, { facts }: Decision): readonly 
  * builds its engines. Keeping the engines would be faster but give wrong verdicts, because overlapping runs of one
  * engine lose rules without a sign.
  */
-export async function findNaiveVerdictRule(
+export async function decideByJsonRulesEngine(
   rules: RuleSet,
   values: readonly NullableFactValue[],
 ): Promise<string> {

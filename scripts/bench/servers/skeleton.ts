@@ -1,10 +1,10 @@
-import { getRecordShape } from '#decision/decision-record.ts';
+import { getRecordDictionary } from '#decision/decision-record.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 import { ordersKey, shapeKey } from '#state/keys.ts';
 import { COMMIT_RETENTION, createCommitCall, createCommitScript } from '#state/redis/clients.ts';
 import { connectRedis } from '#state/redis/connection/connection.ts';
 import { parseRedisUrl } from '#state/redis/connection/url.ts';
-import { shapeMember } from '#state/redis/installation.ts';
+import { formatInstallationShapeMember } from '#state/redis/installation.ts';
 import { RedisScript } from '#state/redis/script.ts';
 import { currentRules } from '../../../test/service/current-rules.ts';
 import { BENCH_PLATFORM, decideSampleVerdict, getSampleAnswer, SAMPLE_CLIENT } from '../sample.ts';
@@ -28,7 +28,7 @@ const entry = {
   decision,
 } as const;
 const stamp = { raw: null, storeTimeMs: 0, arrivedMs: 0 };
-const shape = getRecordShape(currentRules());
+const shape = getRecordDictionary(currentRules());
 const change = { client: SAMPLE_CLIENT, stamp, state: nextState, entry, decision, shape };
 const terms = { validUntilMs: 0, storesShape: false, journalEntries: null, installation: 'skeleton' };
 const [, ...commitArgs] = createCommitCall(change, encodeClientState(nextState), terms).args;
@@ -38,7 +38,7 @@ const RATE_ARGS = ['1000000', '1000000', '0', '0'];
 const SHAPE = shapeKey('A', shape.id);
 const PARTITION = 'installation:{A}';
 await commands.set(SHAPE, shape.text);
-await commands.sAdd(PARTITION, ['skeleton', shapeMember('skeleton', shape.id)]);
+await commands.sAdd(PARTITION, ['skeleton', formatInstallationShapeMember('skeleton', shape.id)]);
 
 await serveVerdictRoute(async ({ clientIdKey, orderRef }) => {
   const home = `{A}${clientIdKey}`;

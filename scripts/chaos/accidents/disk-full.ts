@@ -7,10 +7,10 @@ import { APPEND_ONLY, startRedis } from '../../../test/servers/redis-process.ts'
 import { removeDirectory, temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
 import { atMost, type Figure, never, reported } from '../figure.ts';
-import { reportSkipped, runOnEachStore } from '../processes/each-store.ts';
+import { createSkippedFigure, runOnEachStore } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { computeLatencyPercentile, Load, type Sample, selectFailed } from '../traffic/load.ts';
+import { computeLatencyPercentile, LoadGenerator, type Sample, selectFailed } from '../traffic/load.ts';
 import { type DecisionsByOrder, readDecisionsByOrder, selectLostVerdicts } from '../traffic/records.ts';
 
 const DISK_MIB = 16;
@@ -58,7 +58,7 @@ export const diskFull: Scenario = {
   run: async (run) => {
     const [one, other] = [mountSmallDisk(), mountSmallDisk()];
     if (one === null || other === null)
-      return [reportSkipped('run as root on Linux, so that a small disk can be mounted', run.report)];
+      return [createSkippedFigure('run as root on Linux, so that a small disk can be mounted', run.report)];
     return runOnEachStore(
       run,
       () => runUnderSqlite(one, run),
@@ -94,7 +94,7 @@ async function fillUnderLoad(
   { quick, report }: ScenarioRun,
 ): Promise<FullDisk> {
   disk.fill();
-  const load = new Load({
+  const load = new LoadGenerator({
     target: service,
     connections: CONNECTIONS,
     ratePerSecond: RATE_PER_SECOND,

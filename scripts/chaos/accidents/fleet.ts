@@ -16,7 +16,7 @@ import { backUpWhenShipped, type Fault, type Fleet, startFleet } from '../proces
 import type { ServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { readArchivedDecisions } from '../traffic/archived-decisions.ts';
-import { Load, type Sample, selectFailed } from '../traffic/load.ts';
+import { LoadGenerator, type Sample, selectFailed } from '../traffic/load.ts';
 import { retryUntilAnswered, waitForFirstVerdict } from '../traffic/records.ts';
 
 const LOAD = { ratePerSecond: 60, connections: 32, idempotent: true, timeoutMs: 5_000 };
@@ -69,7 +69,7 @@ interface Happened {
 async function runDrill(name: string, tried: Fleet, run: ScenarioRun): Promise<readonly Figure[]> {
   const size = run.quick ? 'quick' : 'full';
   await waitForFirstVerdict(tried.target, 'begin', HEALTHY_WITHIN_MS);
-  const load = new Load({ target: tried.target, ...LOAD, ask: createNewPayerAsk });
+  const load = new LoadGenerator({ target: tried.target, ...LOAD, ask: createNewPayerAsk });
   await delay(PAUSE_MS[size]);
   const faults = tried.hasReplicas ? tried.faults.filter(isAboutMaster) : tried.faults;
   const drillMs = DRILL_MS[size][tried.hasReplicas ? 1 : 0];
@@ -260,7 +260,7 @@ async function askAllNodes(
 async function askNode({ shop }: ServiceNode, question: string, late: string[]): Promise<string> {
   for (let tries = 1; ; tries++) {
     const { status, body } = await shop.ask<unknown>('GET', question);
-    const text = JSON.stringify([status, excludeNextVerdict(body)]);
+    const text = JSON.stringify([status, excludeNextVerdictMember(body)]);
     if (status !== 503 || tries === ASKED_AGAIN_MAX) return text;
     late.push(`${question}: ${text}`);
     await delay(1_000);
@@ -271,7 +271,7 @@ async function askNode({ shop }: ServiceNode, question: string, late: string[]):
  * Returns an answer without the verdict that a payer would get next, because this verdict names the millisecond of
  * the question.
  */
-export function excludeNextVerdict(answer: unknown): unknown {
+export function excludeNextVerdictMember(answer: unknown): unknown {
   if (typeof answer !== 'object' || answer === null || !('nextVerdict' in answer)) return answer;
   const { nextVerdict: _, ...stored } = answer;
   return stored;

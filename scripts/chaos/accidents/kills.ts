@@ -9,8 +9,8 @@ import type { Scenario, ScenarioRun } from '../scenario.ts';
 import {
   computePercentile,
   computeSlowestWithoutStallsMs,
-  createPayerAsks,
-  Load,
+  createLoadRequestFactory,
+  LoadGenerator,
   type Sample,
 } from '../traffic/load.ts';
 import {
@@ -94,13 +94,13 @@ export function createNoneLostFigure(rounds: readonly Pick<KillRound, 'lost'>[])
 
 async function killRound(plan: KillPlan, round: number): Promise<KillRound> {
   const { service, victim, longLoad } = plan;
-  const load = new Load({
+  const load = new LoadGenerator({
     ...plan,
     target: service,
     connections: CONNECTIONS,
     idempotent: true,
     timeoutMs: TIMEOUT_MS,
-    ask: createPayerAsks(CLIENTS_A_ROUND, `round-${round}-`),
+    ask: createLoadRequestFactory(CLIENTS_A_ROUND, `round-${round}-`),
   });
   const isLong = longLoad !== undefined && round % longLoad.everyNth === 0;
   await delay(isLong ? longLoad.ms : LOAD_MS * (0.5 + Math.random()));

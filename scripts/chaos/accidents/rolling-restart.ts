@@ -2,10 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import { until } from '../../../test/servers/until.ts';
 import { type Figure, formatCounts, never, reported } from '../figure.ts';
-import { getPort, startHaproxy } from '../processes/haproxy.ts';
+import { getUrlPort, startHaproxy } from '../processes/haproxy.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { computeLatencyPercentile, createPayerAsks, Load, selectFailed } from '../traffic/load.ts';
+import {
+  computeLatencyPercentile,
+  createLoadRequestFactory,
+  LoadGenerator,
+  selectFailed,
+} from '../traffic/load.ts';
 import {
   listDoubledOrders,
   readDecisionsByOrder,
@@ -15,7 +20,7 @@ import {
 
 const RESTARTS = 10;
 const QUICK_RESTARTS = 2;
-const LOAD = { ratePerSecond: 100, connections: 16, ask: createPayerAsks(500) };
+const LOAD = { ratePerSecond: 100, connections: 16, ask: createLoadRequestFactory(500) };
 /** The load goes on between two restarts, so that each restart meets warm connections. */
 const PAUSE_MS = 1000;
 const START_LIMIT_MS = 20_000;
@@ -39,11 +44,11 @@ async function restartInTurn(nodes: readonly ServiceNode[], run: ScenarioRun): P
   const [first] = nodes;
   if (first === undefined) throw new Error('there is no node');
   const { url: callerUrl } = await startHaproxy(
-    nodes.map(({ callerUrl, platformUrl }) => [getPort(callerUrl), getPort(platformUrl)]),
+    nodes.map(({ callerUrl, platformUrl }) => [getUrlPort(callerUrl), getUrlPort(platformUrl)]),
   );
   const target = { ...first, callerUrl };
   await waitForFirstVerdict(target, 'begin', START_LIMIT_MS);
-  const load = new Load({ target, ...LOAD });
+  const load = new LoadGenerator({ target, ...LOAD });
   await delay(PAUSE_MS);
   const restarts = run.quick ? QUICK_RESTARTS : RESTARTS;
   for (let round = 1; round <= restarts; round++) {

@@ -3,7 +3,7 @@ import { atLeast, atMost, type Figure, prefixFigures, reported } from '../figure
 import { runSameOnEachStore } from '../processes/each-store.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { computeLatencyPercentile, createPayerAsks, Load } from '../traffic/load.ts';
+import { computeLatencyPercentile, createLoadRequestFactory, LoadGenerator } from '../traffic/load.ts';
 
 const TIMES = [2, 5, 10] as const;
 /**
@@ -68,7 +68,7 @@ async function runOverload(
     const above = atMost('memory above the peak load', over.memoryMib - memoryMib, 50, 'MiB');
     figures.push(
       ...prefixFigures(`${times} x callers`, [
-        ...createOverloadFigures({ over, normal, peaks: [before, after] }),
+        ...toOverloadFigures({ over, normal, peaks: [before, after] }),
         above,
       ]),
     );
@@ -83,8 +83,8 @@ async function measure(
   loadMs: number,
   prefix: string,
 ): Promise<Measured> {
-  const ask = createPayerAsks(CLIENTS, prefix);
-  const load = new Load({ target: service, connections, ratePerSecond: null, ask });
+  const ask = createLoadRequestFactory(CLIENTS, prefix);
+  const load = new LoadGenerator({ target: service, connections, ratePerSecond: null, ask });
   await delay(SETTLE_MS);
   const fromMs = performance.now();
   await delay(loadMs);
@@ -101,7 +101,7 @@ async function measure(
  * Returns the figures of an overload. They are shares of the mean of the peak loads right before and after it,
  * because the machine may have other work.
  */
-export function createOverloadFigures({ over, normal, peaks }: Overload): readonly Figure[] {
+export function toOverloadFigures({ over, normal, peaks }: Overload): readonly Figure[] {
   const percentOfPeak = (measured: Measured, what: keyof Measured) =>
     Math.round((200 * measured[what]) / (peaks[0][what] + peaks[1][what]));
   const inTurn = [peaks[0], over, peaks[1]];

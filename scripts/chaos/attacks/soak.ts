@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { atMost, type Figure, never, reported } from '../figure.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { computeLatencyPercentile, computePercentile, Load, selectFailed } from '../traffic/load.ts';
+import { computeLatencyPercentile, computePercentile, LoadGenerator, selectFailed } from '../traffic/load.ts';
 
 const SOAK_SECONDS = { full: 600, quick: 60 };
 /** The load is run in this many parts, so that the load generator itself needs little memory. */
@@ -47,7 +47,7 @@ async function soakAtHalfLoad(
     const load = startLoad(service, perSecond, asked);
     await delay((seconds / LOOKS) * 1000);
     const answer = await fetch(`${service.platformUrl}/metrics`, { headers: { Connection: 'close' } });
-    looks.push(parseGauges(await answer.text()));
+    looks.push(parseHeapAndHandles(await answer.text()));
     const samples = await load.stop();
     asked += samples.length + load.skipped;
     failures += selectFailed(samples).length;
@@ -56,7 +56,7 @@ async function soakAtHalfLoad(
   }
   return [
     reported('half load', `${perSecond}/s for ${seconds} s on SQLite`),
-    ...createSoakFigures(looks),
+    ...computeSoakFigures(looks),
     never('requests without a 200', failures),
     reported('median of the p99s of all looks', `${computePercentile(latenciesMs, 50).toFixed(1)} ms`),
   ];
@@ -66,7 +66,7 @@ async function soakAtHalfLoad(
  * Compares late readings with early ones: the lowest heap, which is the heap after a garbage collection, and the
  * median number of handles.
  */
-export function createSoakFigures(looks: readonly GaugeReadings[]): readonly Figure[] {
+export function computeSoakFigures(looks: readonly GaugeReadings[]): readonly Figure[] {
   const warm = looks.slice(Math.floor(looks.length * WARM_UP_SHARE));
   const third = Math.floor(warm.length / 3);
   const [early, late] = [warm.slice(0, third), warm.slice(-third)];
@@ -86,8 +86,8 @@ export function createSoakFigures(looks: readonly GaugeReadings[]): readonly Fig
   ];
 }
 
-function startLoad(target: ServiceNode, ratePerSecond: number | null, from: number): Load {
-  return new Load({
+function startLoad(target: ServiceNode, ratePerSecond: number | null, from: number): LoadGenerator {
+  return new LoadGenerator({
     target,
     connections: CONNECTIONS,
     ratePerSecond,
@@ -96,7 +96,7 @@ function startLoad(target: ServiceNode, ratePerSecond: number | null, from: numb
 }
 
 /** Reads Node's default gauges from the text of the metrics. A missing gauge is NaN. */
-export function parseGauges(metrics: string): GaugeReadings {
+export function parseHeapAndHandles(metrics: string): GaugeReadings {
   const gauge = (name: string) =>
     Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1] ?? Number.NaN);
   return {

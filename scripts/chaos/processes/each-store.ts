@@ -12,7 +12,7 @@ export async function runOnEachStore(
   sqlite: Part,
   redis: Part,
 ): Promise<readonly Figure[]> {
-  const missing = reportMissingPrograms(['redis-server'], run);
+  const missing = findMissingProgramsFigure(['redis-server'], run);
   return [
     ...prefixFigures('SQLite', await sqlite()),
     ...(missing === null ? prefixFigures('Redis', await redis()) : [missing]),
@@ -35,14 +35,17 @@ export function runSameOnEachStore(
  * Reports missing programs, and returns the figure of a scenario that cannot run without them. Returns null when all
  * are installed.
  */
-export function reportMissingPrograms(programs: readonly string[], { report }: ScenarioRun): Figure | null {
+export function findMissingProgramsFigure(
+  programs: readonly string[],
+  { report }: ScenarioRun,
+): Figure | null {
   const missing = programs.filter((program) => !isInstalled(program));
   if (missing.length === 0) return null;
-  return reportSkipped(`install ${missing.join(' and ')}`, report);
+  return createSkippedFigure(`install ${missing.join(' and ')}`, report);
 }
 
 /** Reports that this machine cannot run a scenario, or a part of one. Returns a figure that says so. */
-export function reportSkipped(what: string, report: ScenarioRun['report']): Figure {
+export function createSkippedFigure(what: string, report: ScenarioRun['report']): Figure {
   report(`SKIPPED: ${what}`);
   return reported('SKIPPED', what);
 }

@@ -14,7 +14,7 @@ import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts
 import { until } from '../../../test/servers/until.ts';
 import type { Tenant } from '../../../test/service/tenant.ts';
 import type { ServiceAccess } from '../traffic/requests.ts';
-import { getPort, startHaproxy } from './haproxy.ts';
+import { getUrlPort, startHaproxy } from './haproxy.ts';
 import { type ServiceNode, startServiceNode } from './service-node.ts';
 
 /** A way in which a part of the fleet fails. `begin` causes the failure, and `end` ends it. */
@@ -73,7 +73,7 @@ export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
     nodes.push(node);
     s3Proxies.push(wayToS3);
     entryProxies.push(
-      await Promise.all([node.callerUrl, node.platformUrl].map((url) => startCutOffProxy(getPort(url)))),
+      await Promise.all([node.callerUrl, node.platformUrl].map((url) => startCutOffProxy(getUrlPort(url)))),
     );
   }
   const [node] = nodes;

@@ -6,7 +6,7 @@ import { own } from '../../../test/processes/own-process.ts';
 import { freePort } from '../../../test/servers/free-port.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 
-export function getPort(url: string): number {
+export function getUrlPort(url: string): number {
   return Number(new URL(url).port);
 }
 

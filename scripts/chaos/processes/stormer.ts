@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Tenant } from '../../../test/service/tenant.ts';
 import { formatHeavyRules } from '../traffic/heavy-rules.ts';
-import { createPayerAsks, Load } from '../traffic/load.ts';
+import { createLoadRequestFactory, LoadGenerator } from '../traffic/load.ts';
 
 /**
  * This program is the hostile tenant, in a process of its own so that reading megabytes of answers delays no sample.
@@ -34,11 +34,11 @@ type Ask = (n: number) => Promise<{ readonly status: number }>;
 
 /** Opens 500 connections, each with its own address, which together stay below the rate limit. */
 async function stormVerdicts(): Promise<void> {
-  const load = new Load({
+  const load = new LoadGenerator({
     target: { callerUrl, platformUrl, key },
     connections: CONNECTIONS,
     ratePerSecond: null,
-    ask: createPayerAsks(PAYERS, 'storm-', 1),
+    ask: createLoadRequestFactory(PAYERS, 'storm-', 1),
   });
   for (let told = 0; ; ) {
     await delay(TELL_MS);

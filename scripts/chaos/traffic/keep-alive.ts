@@ -12,12 +12,12 @@ export interface RawAnswer {
  * The result of a request. `no answer` means that the request may have been sent, and `not sent` that it certainly
  * was not.
  */
-export type Exchange = RawAnswer | 'no answer' | 'not sent';
+export type RawAnswerOrFailure = RawAnswer | 'no answer' | 'not sent';
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
 interface Waiting {
-  readonly resolve: (exchange: Exchange) => void;
+  readonly resolve: (exchange: RawAnswerOrFailure) => void;
   readonly timer: NodeJS.Timeout;
 }
 
@@ -42,10 +42,10 @@ export class KeepAliveConnection {
    * Sends the request and waits up to `timeoutMs` for the answer. If no answer has come by then, closes the
    * connection.
    */
-  async ask(request: string | Buffer, timeoutMs: number): Promise<Exchange> {
+  async ask(request: string | Buffer, timeoutMs: number): Promise<RawAnswerOrFailure> {
     const socket = this.#socket ?? (await this.#open());
     if (socket === null) return 'not sent';
-    const { promise, resolve } = Promise.withResolvers<Exchange>();
+    const { promise, resolve } = Promise.withResolvers<RawAnswerOrFailure>();
     const timer = setTimeout(() => this.close(), timeoutMs);
     this.#waiting = { resolve, timer };
     socket.write(request);
@@ -92,7 +92,7 @@ export class KeepAliveConnection {
     this.#socket = null;
   }
 
-  #settle(exchange: Exchange): void {
+  #settle(exchange: RawAnswerOrFailure): void {
     const waiting = this.#waiting;
     this.#waiting = null;
     if (waiting === null) return;

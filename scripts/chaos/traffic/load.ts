@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { stoodStillMs } from '../../../test/servers/standstill.ts';
-import { type Exchange, KeepAliveConnection } from './keep-alive.ts';
+import { KeepAliveConnection, type RawAnswerOrFailure } from './keep-alive.ts';
 import { formatVerdictRequest, type LoadRequest, type ServiceAccess } from './requests.ts';
 
 /** The result of one request. Times are in ms of `performance.now()`. */
@@ -38,7 +38,7 @@ const TIMEOUT_MS = 10_000;
 const SAMPLES_MAX = 500_000;
 
 /** Asks for verdicts over keep-alive connections until it is stopped, and keeps the result of each. */
-export class Load {
+export class LoadGenerator {
   readonly samples: Sample[] = [];
   /** The number of requests that were due while every connection was still waiting for an answer. */
   skipped = 0;
@@ -120,7 +120,7 @@ export async function askForVerdict(
   return createSample(ask, sentAtMs, exchange);
 }
 
-function createSample(ask: LoadRequest, sentAtMs: number, exchange: Exchange): Sample {
+function createSample(ask: LoadRequest, sentAtMs: number, exchange: RawAnswerOrFailure): Sample {
   const answered = typeof exchange === 'string' ? null : exchange;
   return {
     ...ask,
@@ -145,7 +145,11 @@ const ADDRESSES = 500;
  * Returns a function that creates the n-th request. The payers ask in turn, each time for a new order, from 500
  * addresses of a network.
  */
-export function createPayerAsks(payers: number, prefix = '', network = 0): (n: number) => LoadRequest {
+export function createLoadRequestFactory(
+  payers: number,
+  prefix = '',
+  network = 0,
+): (n: number) => LoadRequest {
   return (n) => ({
     clientIdKey: `${prefix}payer-${n % payers}`,
     orderRef: `${prefix}order-${n}`,
@@ -172,7 +176,7 @@ export function computeLatencyPercentile(samples: readonly Sample[], percent: nu
   );
 }
 
-const LIGHT_LOAD = { ratePerSecond: 100, connections: 16, ask: createPayerAsks(500) };
+const LIGHT_LOAD = { ratePerSecond: 100, connections: 16, ask: createLoadRequestFactory(500) };
 
 /** The verdicts during some work, and the result of the work. */
 interface During<T> {
@@ -182,17 +186,17 @@ interface During<T> {
 
 /** Keeps a light load on a node, 100 verdicts a second, until the work is done. */
 export async function runUnderLoad<T>(target: ServiceAccess, work: () => Promise<T>): Promise<During<T>> {
-  const load = new Load({ target, ...LIGHT_LOAD });
+  const load = new LoadGenerator({ target, ...LIGHT_LOAD });
   const result = await work();
   return { samples: await load.stop(), result };
 }
 
-const FILLING_LOAD = { ratePerSecond: null, connections: 32, ask: createPayerAsks(50) };
+const FILLING_LOAD = { ratePerSecond: null, connections: 32, ask: createLoadRequestFactory(50) };
 const LOOK_MS = 50;
 
 /** Asks for `count` verdicts as fast as the service answers. */
 export async function askManyVerdicts(target: ServiceAccess, count: number): Promise<readonly Sample[]> {
-  const load = new Load({ target, ...FILLING_LOAD, samplesMax: count });
+  const load = new LoadGenerator({ target, ...FILLING_LOAD, samplesMax: count });
   while (load.samples.length < count) await delay(LOOK_MS);
   return load.stop();
 }

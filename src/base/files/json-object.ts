@@ -6,7 +6,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /** Parses a JSON object. Returns null if the text is not a JSON object. */
-export function parseJsonObject(text: string): JsonObject | null {
+export function parseJsonObjectOrNull(text: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(text);
     return isJsonObject(value) ? value : null;

@@ -5,7 +5,7 @@ import {
   type JobRequest,
   type Runner,
   type RunnerSettings,
-  STOP_MESSAGE,
+  STOP_JOB_MESSAGE,
   startRunner,
 } from './runner.ts';
 import type { JobContext, JobReply, Jobs } from './serve-work.ts';
@@ -48,7 +48,7 @@ interface JobOptions<Progress> {
 }
 
 /** The job exceeded its limit of time or memory. Its thread or process was ended. */
-export class LimitExceeded extends NamedError {}
+export class JobTimeOrMemoryExceeded extends NamedError {}
 
 const WAIT_FACTOR = 12;
 
@@ -124,7 +124,7 @@ export class BackgroundWork<Its extends Jobs> {
           : new Error(`its ${this.#settings.where} ended with ${killedBy ?? `exit code ${code}`}`),
       );
     const abort = () =>
-      this.#settings.runsUntilStopped ? runner.post(STOP_MESSAGE, reject) : reject(signal?.reason);
+      this.#settings.runsUntilStopped ? runner.post(STOP_JOB_MESSAGE, reject) : reject(signal?.reason);
     const stopWatching = this.#watch(runner, reject);
     runner.events.on('message', hear).on('error', fail).on('exit', exit);
     signal?.addEventListener('abort', abort);
@@ -151,7 +151,7 @@ export class BackgroundWork<Its extends Jobs> {
   #watch(runner: Runner, reject: (error: Error) => void): () => void {
     const { cpuMs = Number.POSITIVE_INFINITY, timeMs = WAIT_FACTOR * cpuMs } = this.#settings;
     const refuse = (limitMs: number, of = '') =>
-      reject(new LimitExceeded(`it took more than ${limitMs / 1000} s${of}`));
+      reject(new JobTimeOrMemoryExceeded(`it took more than ${limitMs / 1000} s${of}`));
     if (timeMs === Number.POSITIVE_INFINITY) return () => {};
     const before = runner.measureCpuMs();
     const lookNow = async () => {
@@ -169,12 +169,12 @@ export class BackgroundWork<Its extends Jobs> {
   #watchSilence(reject: (error: Error) => void): NodeJS.Timeout | undefined {
     const { silenceMs } = this.#settings;
     if (silenceMs === undefined) return undefined;
-    const hangs = () => reject(new LimitExceeded(`it reported nothing for ${silenceMs / 1000} s`));
+    const hangs = () => reject(new JobTimeOrMemoryExceeded(`it reported nothing for ${silenceMs / 1000} s`));
     return setTimeout(hangs, silenceMs).unref();
   }
 
   #tooMuchMemory(): Error {
-    return new LimitExceeded(`it took more than ${this.#settings.memoryMiB} MiB of memory`);
+    return new JobTimeOrMemoryExceeded(`it took more than ${this.#settings.memoryMiB} MiB of memory`);
   }
 
   async #free(): Promise<Runner> {

@@ -1,7 +1,7 @@
 import { NamedError } from '#base/named-error.ts';
 
 /** Counts running work by owner. */
-export class CountsByOwner {
+export class PerOwnerCounter {
   readonly #counts = new Map<string, number>();
 
   getCount(name: string): number {
@@ -47,7 +47,7 @@ export class QueueFull extends NamedError {}
 /** Runs work fairly between owners: an owner with much work waits for its own work and does not delay others. */
 export class FairQueue {
   readonly #limits: FairQueueLimits;
-  readonly #underWay = new CountsByOwner();
+  readonly #underWay = new PerOwnerCounter();
   #allUnderWay = 0;
   /** The waiting tasks by owner. The owner whose turn is next comes first. No owner has an empty list. */
   readonly #waiting = new Map<string, readonly (() => void)[]>();

@@ -34,7 +34,7 @@ export interface Runner {
   readonly events: EventEmitter;
   /** Whether the runner runs only while a core is idle. */
   readonly needsIdleCores: boolean;
-  post(order: JobRequest | typeof STOP_MESSAGE, onError: (error: Error) => void): void;
+  post(order: JobRequest | typeof STOP_JOB_MESSAGE, onError: (error: Error) => void): void;
   /** Sets whether this process stays alive for the runner. */
   setKeepsProcessAlive(isHeld: boolean): void;
   /** The CPU time of a thread. It is 0 before the start, after the end, and for a process. */
@@ -43,6 +43,10 @@ export interface Runner {
   end(): Promise<void>;
 }
 
+/**
+ * Starts a thread or a process with this module. It does not keep this process alive until
+ * `setKeepsProcessAlive(true)`.
+ */
 export async function startRunner(
   module: URL,
   settings: RunnerSettings,
@@ -92,7 +96,7 @@ async function startProcess(module: URL, settings: RunnerSettings, isAnyCoreIdle
   // The temporary files of a job that is ended are removed here. A job that is asked to stop removes them itself.
   const folder = settings.runsUntilStopped ? null : await mkdtemp(join(tmpdir(), 'scoring-process-'));
   const child = forkBackground(module, settings, {
-    starter: needsIdleCores ? await findIdlePriorityCommand() : [],
+    starter: needsIdleCores ? await listIdlePriorityCommandWords() : [],
     priority: needsIdleCores ? PRIORITY_LOW : PRIORITY_BELOW_NORMAL,
     env: { ...settings.environment, ...(folder === null ? {} : { TMPDIR: folder, TEMP: folder }) },
   });
@@ -151,7 +155,7 @@ async function endProcess(child: ChildProcess): Promise<void> {
  * Lowers the priority of this thread or process to the one that its starter passed. A process also ends when its
  * parent ends.
  */
-export function lowerPriority(): void {
+export function lowerOwnPriority(): void {
   const priority = Number(process.argv[2]);
   if (!isMainThread) {
     // Outside Linux a thread has the priority of its whole process.
@@ -193,7 +197,7 @@ export function hasIdleCores(): boolean {
  * Linux the lowest priority is not enough: the scheduler lets such a process finish a slice of some milliseconds
  * before a thread that answers a caller. It interrupts an idle-class process at once.
  */
-export function findIdlePriorityCommand(): Promise<readonly string[]> {
+export function listIdlePriorityCommandWords(): Promise<readonly string[]> {
   starter ??= findIdleStarter();
   return starter;
 }
@@ -222,4 +226,4 @@ export interface JobRequest {
 }
 
 /** The message that aborts the signal of the running job. */
-export const STOP_MESSAGE = 'stop';
+export const STOP_JOB_MESSAGE = 'stop';

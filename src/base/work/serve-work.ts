@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { lowerPriority, STOP_MESSAGE } from './runner.ts';
+import { lowerOwnPriority, STOP_JOB_MESSAGE } from './runner.ts';
 
 /** Lets a job report progress and learn that it must stop. */
 export interface JobContext<Progress = never> {
@@ -22,15 +22,15 @@ export type JobReply<Result, Progress> =
  * time.
  */
 export function serveWork(jobs: Jobs): void {
-  lowerPriority();
+  lowerOwnPriority();
   const send = (message: JobReply<unknown, unknown>) => {
     if (parentPort !== null) parentPort.postMessage(message);
     // If sending fails, the receiver is gone.
     else process.send?.(message, () => {});
   };
   let stopping = new AbortController();
-  const hear = async (order: { readonly kind: string; readonly task: never } | typeof STOP_MESSAGE) => {
-    if (order === STOP_MESSAGE) return stopping.abort();
+  const hear = async (order: { readonly kind: string; readonly task: never } | typeof STOP_JOB_MESSAGE) => {
+    if (order === STOP_JOB_MESSAGE) return stopping.abort();
     stopping = new AbortController();
     const watch = { progress: (progress: unknown) => send({ progress }), signal: stopping.signal };
     try {

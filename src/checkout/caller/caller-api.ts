@@ -5,8 +5,8 @@ import { named, oneOf, plainText, shape } from '#base/shapes.ts';
 import type { AccessKeys } from '#checkout/access/access-keys.ts';
 import {
   addOperationRoutes,
+  createExactPathRouter,
   createSearchQueue,
-  createStrictRouter,
   createTaggedOperations,
   declareJsonAnswer,
   declareJsonBody,
@@ -16,7 +16,7 @@ import {
 import type { Parameter } from '#checkout/http/operation/parameter.ts';
 import { createBadRequestProblem, declareRefusal } from '#checkout/http/request/problems.ts';
 import { hashCallerAddress, limitRate, type RateLimit } from '#checkout/http/request/rate-limit.ts';
-import { answerProblems, IDEMPOTENCY_KEY_REUSED } from '#checkout/http/request/refusals.ts';
+import { createErrorMiddleware, IDEMPOTENCY_KEY_REUSED } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { REQUEST_TIMEOUT_MS } from '#checkout/http/server/listener.ts';
 import { assignWorkToPlatform, countWork } from '#checkout/http/server/overload.ts';
@@ -32,7 +32,7 @@ import {
   waitSecondsSchema,
 } from '#decision/decision.ts';
 import { ScoreBodySchema, VerdictBodySchema } from '#decision/requests.ts';
-import { createVerdictWordSchema, ruleVersionSchema } from '#decision/rules/rule-set.ts';
+import { createSingleVerdictSchema, ruleVersionSchema } from '#decision/rules/rule-set.ts';
 import type { RateBuckets } from '#state/rate-buckets.ts';
 
 interface ScoreParts {
@@ -82,12 +82,12 @@ const VerdictAnswerSchema = named(
     {
       GET_NEW: named(
         'GetNewAnswer',
-        shape('Issue a new requisite', { verdict: createVerdictWordSchema('GET_NEW'), ...ALWAYS }),
+        shape('Issue a new requisite', { verdict: createSingleVerdictSchema('GET_NEW'), ...ALWAYS }),
       ),
       GET_SAME_STICKY: named(
         'GetSameStickyAnswer',
         shape('Show the bound requisite, do not issue a new one', {
-          verdict: createVerdictWordSchema('GET_SAME_STICKY'),
+          verdict: createSingleVerdictSchema('GET_SAME_STICKY'),
           stickyRequisiteRef: stickyRequisiteRefSchema,
           ...ALWAYS,
         }),
@@ -95,14 +95,14 @@ const VerdictAnswerSchema = named(
       WAIT: named(
         'WaitAnswer',
         shape('An instruction, not an error: wait, then ask again', {
-          verdict: createVerdictWordSchema('WAIT'),
+          verdict: createSingleVerdictSchema('WAIT'),
           waitSeconds: waitSecondsSchema,
           ...ALWAYS,
         }),
       ),
       BLOCK: named(
         'BlockAnswer',
-        shape('A refusal', { verdict: createVerdictWordSchema('BLOCK'), ...ALWAYS }),
+        shape('A refusal', { verdict: createSingleVerdictSchema('BLOCK'), ...ALWAYS }),
       ),
     },
     'The answer to a verdict request (interface, section 2.4): one of four commands; `verdict` says which',
@@ -215,7 +215,7 @@ class TextKoa extends Koa<RequestState> {
  */
 export function createCallerApi(parts: CallerApiParts): Koa<RequestState> {
   const { keys, log, metrics, workLimit } = parts;
-  const router = createStrictRouter(parts.basePath);
+  const router = createExactPathRouter(parts.basePath);
   addOperationRoutes(router, CALLER_OPERATIONS, parts, {
     keys,
     browsers: null,
@@ -237,7 +237,7 @@ export function createCallerApi(parts: CallerApiParts): Koa<RequestState> {
   logBrokenAnswers(app, log);
   const { trustedProxies } = parts.rateLimit;
   app.use(logRequests(log, metrics, (req) => hashCallerAddress(parts.pseudonym, req, trustedProxies)));
-  app.use(answerProblems(log));
+  app.use(createErrorMiddleware(log));
   app.use(limitRate(parts.rateLimit, parts.rateBuckets, parts.pseudonym, metrics));
   app.use(countWork(workLimit));
   mountRoutes(app, router, parts.documentRoutes);

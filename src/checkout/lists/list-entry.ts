@@ -3,12 +3,12 @@ import { Type } from '#base/json-schema.ts';
 import { epochMs, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import { ListedEntrySchema, type ListOwner } from '#decision/shared-lists.ts';
 import { PositionalCodec } from '#state/positional-codec.ts';
-import type { BlockingChangeFilter } from '#state/store.ts';
+import type { WritePreventingChange } from '#state/store.ts';
 
 export const ListEntrySchema = shape('One entry of a shared list with all that is kept of it', {
   ...ListedEntrySchema.properties,
   reason: plainText('Why it is there', 'shared by a ring'),
-  /** Written by `Actor.text` or `formatUserActor`. */
+  /** Written by `Actor.text` or `formatOsUserActor`. */
   who: plainText('Who put it there', 'key 3f9a0c51d2e7 of risk-team'),
   addedAt: epochMs('When'),
 });
@@ -53,7 +53,7 @@ export function decodeEntry(id: string, version: number, text: string): StoredEn
  * Formats the id of the entry for a list itself. That entry says of which kind the list's entries are, and has no
  * value.
  */
-export function formatListRecordId(owner: ListOwner, list: string): string {
+export function formatListHeaderEntryId(owner: ListOwner, list: string): string {
   return `${owner}/${list}/`;
 }
 
@@ -61,12 +61,12 @@ export function formatListRecordId(owner: ListOwner, list: string): string {
  * Describes the condition under which a write must fail: the list was made anew with another kind or attribute after
  * change `since`.
  */
-export function createOtherContentBlock(
+export function createRecreatedListFilter(
   { owner, list, kind, attribute }: Pick<ListEntry, 'owner' | 'list' | 'kind' | 'attribute'>,
   since: number,
-): BlockingChangeFilter {
+): WritePreventingChange {
   const textsBegin = `${JSON.stringify([owner, list, kind, attribute]).slice(0, -1)},`;
-  return { since, idsBegin: formatListRecordId(owner, list), textsBegin };
+  return { since, idsBegin: formatListHeaderEntryId(owner, list), textsBegin };
 }
 
 function toPlainKey(value: string): string {

@@ -8,11 +8,11 @@ import {
   type RequestLookupParts,
   type SharedLists,
 } from '#decision/shared-lists.ts';
-import { LIST_CHANGES_MAX, type ListLog, type ListRecord } from '#state/store.ts';
-import { decodeEntry, formatListRecordId, hashEntryId, type StoredEntry } from './list-entry.ts';
+import { LIST_CHANGES_MAX, type ListLog, type ListLogRecord } from '#state/store.ts';
+import { decodeEntry, formatListHeaderEntryId, hashEntryId, type StoredEntry } from './list-entry.ts';
 
 /** A copy of all shared lists, as of the newest change that the node has read. */
-export class ListCopy {
+export class SharedListsCopy {
   readonly #membership: InMemorySharedLists;
   readonly #byId = new Map<string, StoredEntry>();
   /**
@@ -40,18 +40,18 @@ export class ListCopy {
     return this.#byId.size;
   }
 
-  applyRecord({ id, version, text }: ListRecord): void {
+  applyRecord({ id, version, text }: ListLogRecord): void {
     this.version = Math.max(this.version, version);
     const before = this.#byId.get(id);
     if (before !== undefined) this.#forget(before);
     if (text === null) return;
     const entry = decodeEntry(id, version, text);
-    if (id === formatListRecordId(entry.owner, entry.list)) this.#made.set(id, entry);
+    if (id === formatListHeaderEntryId(entry.owner, entry.list)) this.#made.set(id, entry);
     else this.#remember(entry);
   }
 
   findListRecord(owner: ListOwner, name: string): StoredEntry | null {
-    return this.#made.get(formatListRecordId(owner, name)) ?? null;
+    return this.#made.get(formatListHeaderEntryId(owner, name)) ?? null;
   }
 
   listListRecords(owner: ListOwner): readonly StoredEntry[] {
@@ -153,7 +153,7 @@ interface ListNodeParts {
  */
 export class ListNode implements SharedLists {
   readonly #parts: ListNodeParts;
-  #copy: ListCopy;
+  #copy: SharedListsCopy;
   #epoch: string | null = null;
   #syncedAtMs: number | null = null;
   #sweptAtMs = performance.now();
@@ -163,7 +163,7 @@ export class ListNode implements SharedLists {
 
   constructor(parts: ListNodeParts) {
     this.#parts = parts;
-    this.#copy = new ListCopy(parts.pseudonym, parts.formerPseudonym);
+    this.#copy = new SharedListsCopy(parts.pseudonym, parts.formerPseudonym);
   }
 
   /** Reads all lists, then keeps following changes in the background until `stop`. */
@@ -177,7 +177,7 @@ export class ListNode implements SharedLists {
     this.#timer = null;
   }
 
-  get copy(): ListCopy {
+  get copy(): SharedListsCopy {
     return this.#copy;
   }
 
@@ -210,7 +210,7 @@ export class ListNode implements SharedLists {
       const hasMissed = !isNew && copy.version < page.horizon;
       this.#epoch = page.epoch;
       if ((isOther && copy.version > 0) || hasMissed) {
-        copy = new ListCopy(this.#parts.pseudonym, this.#parts.formerPseudonym);
+        copy = new SharedListsCopy(this.#parts.pseudonym, this.#parts.formerPseudonym);
         isNew = true;
         continue;
       }

@@ -10,7 +10,7 @@ export interface ReportingListener {
   /** Is called when an outcome of an order was reported. `state` is the state before the report. */
   reported(platform: PlatformName, state: ClientState, orderRef: string, now: number): void;
   /** Is called when a request sent a field about its payer. */
-  sent(platform: PlatformName, label: CountedRequestField, now: number): void;
+  sent(platform: PlatformName, label: RequestCountLabel, now: number): void;
 }
 
 type Field = UnusableHint['field'];
@@ -19,7 +19,7 @@ type Field = UnusableHint['field'];
  * What is counted: all requests, a field or attribute that was sent, or a field or attribute whose value said
  * nothing. In the last case the label also names the reason.
  */
-export type CountedRequestField =
+export type RequestCountLabel =
   | 'requests'
   | 'placeholderClients'
   | 'undeclaredAttributes'

@@ -4,7 +4,7 @@ import { type RuleVersion, ruleVersionSchema } from '#decision/rules/rule-set.ts
 import { createAuditNote } from '#state/audit-note.ts';
 import type { Store } from '#state/store.ts';
 import { createVersionRefSchema, parseRollout, type Rollout } from './rollout.ts';
-import type { TrialCounts } from './trial-counts.ts';
+import type { TrialStageCounts } from './trial-counts.ts';
 
 /** What a node reports about itself every second. */
 export const NodeSchema = s.named(
@@ -47,7 +47,7 @@ export type NodeView = s.ValueOf<typeof NodeSchema>;
  */
 export interface OwnNodeReport extends NodeView {
   /** The counts of each candidate's trial since this process began to follow the trial. */
-  readonly counts: readonly TrialCounts[];
+  readonly counts: readonly TrialStageCounts[];
   /**
    * When somebody last went back to an earlier version without an approval by a second person, in epoch ms. Null if
    * the history shows no such case.

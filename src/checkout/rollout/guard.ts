@@ -46,7 +46,7 @@ export const GUARDED_SHARES = [
  * When a payment is reversed, its client is no longer counted as paid. The theorem does not cover this change. In
  * simulations the false alarms stay within the bound.
  */
-export function findGuardBreach(arms: ArmClients, percent: number, points: number): string | null {
+export function explainGuardBreach(arms: ArmClients, percent: number, points: number): string | null {
   return listStrayed(arms, percent, points, 1)[0] ?? null;
 }
 
@@ -67,7 +67,9 @@ function listStrayed(arms: ArmClients, percent: number, points: number, towards:
     const evidence = computeLogEvidence([of(active), of(candidate)], percent / 100, (sign * points) / 100);
     if (evidence < -Math.log(FALSE_ALARMS_MAX * weight)) return [];
     const trials = Math.floor(weight * Math.exp(Math.min(evidence, LOG_SHOWN_MAX)));
-    const told = final ? '' : ` (${formatClientCounts(candidate)}; against ${formatClientCounts(active)})`;
+    const told = final
+      ? ''
+      : ` (${formatClientsByPayment(candidate)}; against ${formatClientsByPayment(active)})`;
     return [
       `${name} share ${formatPercent(candidateShare)} of ${candidate.seen} clients against ${formatPercent(activeShare)} of ${active.seen}${told}: more than ${points} points apart; chance alone shows this in fewer than 1 of ${trials} trials`,
     ];
@@ -113,7 +115,7 @@ function computeLogRatio(hits: ArmHits, chance: number, base: number, other: num
 }
 
 /** Formats what is known of the clients so far. An unknown client may still pay. */
-export function formatClientCounts({ seen, paid, unpaid }: ClientCounts): string {
+export function formatClientsByPayment({ seen, paid, unpaid }: ClientCounts): string {
   return `${paid} paid, ${unpaid} only unpaid, ${Math.max(0, seen - paid - unpaid)} unknown`;
 }
 
@@ -122,12 +124,12 @@ function formatPercent(share: number): string {
 }
 
 /** Explains why the guard of this candidate takes it back. Returns null if it does not, or if there is no guard. */
-export function findCandidateGuardBreach(
+export function explainCandidateGuardBreach(
   rollout: Rollout,
   candidate: Candidate,
   arms: TrialTotals['arms'],
 ): string | null {
-  return askGuard(findGuardBreach, rollout, candidate, arms, null);
+  return askGuard(explainGuardBreach, rollout, candidate, arms, null);
 }
 
 /**

@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { NamedError } from '#base/named-error.ts';
 import type { Arm, Decision, TrialDraw } from '#decision/decision.ts';
 import { mergeQuestions, type SharingQuestions } from '#decision/facts/fact.ts';
-import { type AttributeHmacs, NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
+import { type AttributePseudonymizer, NO_ATTRIBUTE_PSEUDONYMIZER } from '#decision/payer/attribute-hmacs.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { ClientState, TrialStageAnswers } from '#decision/payer/client-state.ts';
 import { findLastPaidAt, findLastUnpaidAt } from '#decision/payer/outcomes.ts';
-import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { compileWithOtherHmacs } from '#decision/rules/evaluate/compile.ts';
 import type { RuleProblem } from '#decision/rules/problem.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
@@ -30,13 +30,13 @@ interface Folder extends ScannedFolder {
 export class LoadedRules {
   readonly rulesDir: string;
   readonly #reader: RuleReader;
-  readonly #hmacs: AttributeHmacs;
+  readonly #hmacs: AttributePseudonymizer;
   readonly #folders = new Map<RuleVersion, Folder>();
   readonly #current = new Map<RuleVersion, RuleSet>();
   readonly #byDigest = new Map<string, RuleSet>();
 
   /** Creates the object without rule sets. `refresh` loads the folders. */
-  constructor(rulesDir: string, reader: RuleReader, hmacs: AttributeHmacs) {
+  constructor(rulesDir: string, reader: RuleReader, hmacs: AttributePseudonymizer) {
     this.rulesDir = rulesDir;
     this.#reader = reader;
     this.#hmacs = hmacs;
@@ -48,7 +48,7 @@ export class LoadedRules {
   static async read(
     rulesDir: string,
     reader: RuleReader,
-    hmacs: AttributeHmacs = NO_ATTRIBUTE_HMACS,
+    hmacs: AttributePseudonymizer = NO_ATTRIBUTE_PSEUDONYMIZER,
   ): Promise<LoadedRules> {
     const rules = new LoadedRules(rulesDir, reader, hmacs);
     await rules.refresh();
@@ -168,7 +168,7 @@ export class LoadedRules {
       this.#current.delete(version);
       return true;
     }
-    const ruleSet = rehashRuleSet(result.ruleSet, this.#hmacs);
+    const ruleSet = compileWithOtherHmacs(result.ruleSet, this.#hmacs);
     this.#current.set(version, ruleSet);
     this.#byDigest.set(ruleSet.digest, ruleSet);
     return true;
@@ -233,6 +233,7 @@ export function mergeSharingQuestions({ rules, fallback, shadow, alongside }: Ru
   };
 }
 
+/** What the rollout counts of a verdict. */
 export interface CountedVerdict {
   readonly decision: Decision;
   /** The shadow's decision. Undefined if there is no shadow, null if the shadow threw. */
@@ -273,6 +274,7 @@ export function toCountedOutcome(client: ClientKey, before: ClientState, after: 
   return { client, ...newest, at, changes, lastVerdictAt: before.lastVerdictAt };
 }
 
+/** Chooses the rule sets of each request, and counts what came of them for the rollout. */
 export interface RuleSource {
   choose(client: ClientKey): RuleChoice;
   /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '#base/files/atomic-file.ts';
-import { parseJsonObject } from '#base/files/json-object.ts';
+import { parseJsonObjectOrNull } from '#base/files/json-object.ts';
 import { parseRollout, type Rollout } from './rollout.ts';
 
 /** The rollout that the nodes with this DATA_DIR followed last. */
@@ -31,7 +31,7 @@ export function rememberRollout(dataDir: string, remembered: RememberedRollout):
 
 /** Reads the copy of the rollout in DATA_DIR. Returns null if there is none or it cannot be read. */
 export function recallRollout(dataDir: string): RememberedRollout | null {
-  const { installation, rollout } = parseJsonObject(readTextOrNull(join(dataDir, MEMORY)) ?? '') ?? {};
+  const { installation, rollout } = parseJsonObjectOrNull(readTextOrNull(join(dataDir, MEMORY)) ?? '') ?? {};
   const parsed = parseRollout(JSON.stringify(rollout) ?? '');
   return typeof installation !== 'string' || parsed === null ? null : { installation, rollout: parsed };
 }

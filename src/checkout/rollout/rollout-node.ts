@@ -3,14 +3,14 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Arm, TrialDraw } from '#decision/decision.ts';
-import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import type { AttributePseudonymizer } from '#decision/payer/attribute-hmacs.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 import { noteRolledBack } from '#state/rule-folders/rolled-back.ts';
 import { type RuleReader, ThreadedRuleReader } from '#state/rule-folders/rule-reader.ts';
 import type { Store } from '#state/store.ts';
 import { Fleet, type NodeView, type OwnNodeReport, type StoredRollout } from './fleet.ts';
-import { findCandidateGuardBreach, getTrialStage } from './guard.ts';
+import { explainCandidateGuardBreach, getTrialStage } from './guard.ts';
 import {
   type CountedOutcome,
   type CountedVerdict,
@@ -25,11 +25,11 @@ import { type Candidate, createRolledBackRollout, drawArm, type Rollout } from '
 import { rememberRollout } from './rollout-memory.ts';
 import { chooseStartingRollout } from './starting-rollout.ts';
 import {
-  type PaymentStatus,
+  type ClientPaymentStatus,
+  CountsOfUnconfirmedVerdicts,
+  computeTrialTotals,
   readTrialCounts,
-  sumTrialCounts,
   TrialTally,
-  UnconfirmedCounts,
 } from './trial-counts.ts';
 
 /** The settings of a node. */
@@ -43,7 +43,7 @@ interface NodeSettings {
   /** Reads RULES_DIR. The default reads it in a thread of this node. */
   readonly reader?: RuleReader;
   /** Converts the constants in rules to the pseudonyms under which this node stores values. */
-  readonly attributeHmacs: AttributeHmacs;
+  readonly attributeHmacs: AttributePseudonymizer;
   /** The version for the very first start. Null for the newest released version. */
   readonly firstVersion: RuleVersion | null;
   readonly clock: () => number;
@@ -85,7 +85,7 @@ export class RolloutNode implements RuleSource {
   #isUnread = false;
   /** One tally for each candidate, in the sequence of the rollout. */
   #tallies: readonly TrialTally[] = [];
-  readonly #unsure = new UnconfirmedCounts();
+  readonly #unsure = new CountsOfUnconfirmedVerdicts();
   #hasStaleLists: () => boolean = () => false;
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> = Promise.resolve();
@@ -384,7 +384,7 @@ export class RolloutNode implements RuleSource {
     if (candidate.mode !== 'canary' || candidate.guardPoints === null || this.#hasLost) return;
     const { rollout } = this.#following;
     const counts = await readTrialCounts(this.#parts.store.tallies, getTrialStage(candidate).trial);
-    const breach = findCandidateGuardBreach(rollout, candidate, sumTrialCounts(counts, null).arms);
+    const breach = explainCandidateGuardBreach(rollout, candidate, computeTrialTotals(counts, null).arms);
     const stored = breach === null ? null : await this.#parts.fleet.read();
     const stage = getTrialStage(candidate).trial;
     const isOnTrial = stored?.rollout?.candidates.some((one) => getTrialStage(one).trial === stage) ?? false;
@@ -427,7 +427,10 @@ function explainMissingRules(version: string, digest: string, rules: LoadedRules
   return `the rollout wants ${wanted}, but there is no folder ${join(rules.rulesDir, version)} on this node; deploy it there, or set RULES_DIR to the folder that has it`;
 }
 
-function findStatusSince({ lastPaidAt, lastUnpaidAt }: NewestOutcomeTimes, since: number): PaymentStatus {
+function findStatusSince(
+  { lastPaidAt, lastUnpaidAt }: NewestOutcomeTimes,
+  since: number,
+): ClientPaymentStatus {
   if (lastPaidAt !== null && lastPaidAt >= since) return 'paid';
   return lastUnpaidAt !== null && lastUnpaidAt >= since ? 'unpaid' : 'unknown';
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { parseJsonObject } from '#base/files/json-object.ts';
+import { parseJsonObjectOrNull } from '#base/files/json-object.ts';
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { objectiveTextSchema, type TrialDraw } from '#decision/decision.ts';
@@ -82,7 +82,8 @@ const RolloutEntrySchema = s.shape('One change', {
   emergency: Type.Optional(s.yesNo('One person returned to the version alone, without approval')),
 });
 
-export type RolloutEntry = s.ValueOf<typeof RolloutEntrySchema>;
+/** One change in the history of a rollout: who, when, what, from which version to which. */
+export type RolloutHistoryEntry = s.ValueOf<typeof RolloutEntrySchema>;
 
 /** Which version decides, shared by the fleet. Every change makes a new revision. */
 export const RolloutSchema = s.named(
@@ -110,7 +111,7 @@ let isRollout: ValidateFunction<Rollout> | null = null;
 export function parseRollout(text: string): Rollout | null {
   // The schema is compiled when the first rollout is read.
   isRollout ??= new Ajv2020({ strict: false, validateSchema: false, meta: false }).compile(RolloutSchema);
-  const value: unknown = parseJsonObject(text);
+  const value: unknown = parseJsonObjectOrNull(text);
   return isRollout(value) ? value : null;
 }
 
@@ -182,15 +183,19 @@ export function findPreviousActive({ active, history }: Rollout): VersionRef | n
   for (const { action, to, digest } of history) {
     const reached = { version: to, digest };
     if (action === 'start' || action === 'repair' || action === 'active')
-      standing = [...excludeVersion(standing, to), reached];
+      standing = [...excludeFromVersions(standing, to), reached];
     // When a candidate is taken back, `to` is the version that stays active.
     else if (action === 'rollback' || action === 'guard')
       standing = [...standing.slice(0, findPosition(standing, to)), reached];
   }
-  return excludeVersion(standing, active.version).at(-1) ?? null;
+  return excludeFromVersions(standing, active.version).at(-1) ?? null;
 }
 
-export function excludeVersion<T extends VersionRef>(versions: readonly T[], version: string): readonly T[] {
+/** Returns the versions without this one. */
+export function excludeFromVersions<T extends VersionRef>(
+  versions: readonly T[],
+  version: string,
+): readonly T[] {
   return versions.filter((one) => one.version !== version);
 }
 
@@ -203,7 +208,7 @@ function findPosition(versions: readonly VersionRef[], version: string): number 
   return place === -1 ? versions.length : place;
 }
 
-type Step = Pick<RolloutEntry, 'action' | 'percent' | 'also'> & {
+type Step = Pick<RolloutHistoryEntry, 'action' | 'percent' | 'also'> & {
   readonly to: VersionRef;
   readonly from?: RuleVersion;
 };
@@ -216,7 +221,7 @@ export function createNextRollout(
   { who, at, reason, acceptedDifference, emergency = false }: RolloutChangeOrigin,
 ): Rollout {
   const entries = steps.map(
-    ({ action, from = rollout.active.version, to, percent, also }): RolloutEntry => ({
+    ({ action, from = rollout.active.version, to, percent, also }): RolloutHistoryEntry => ({
       at,
       who,
       action,

@@ -34,11 +34,12 @@ export const ArmCountsSchema = shape('Counts of what one version answered', {
 
 export type ArmCounts = ValueOf<typeof ArmCountsSchema>;
 
-export type PaymentStatus = 'paid' | 'unpaid' | 'unknown';
+/** Whether a client of the trial has paid, has only unpaid orders, or has no outcome yet. */
+export type ClientPaymentStatus = 'paid' | 'unpaid' | 'unknown';
 
 /** Computes by how much an outcome of a client changes the counts of clients who paid and who did not pay. */
-export function computePaymentCountChanges(before: PaymentStatus, after: PaymentStatus) {
-  const change = (status: PaymentStatus) => Number(after === status) - Number(before === status);
+export function computePaymentCountChanges(before: ClientPaymentStatus, after: ClientPaymentStatus) {
+  const change = (status: ClientPaymentStatus) => Number(after === status) - Number(before === status);
   return { paid: change('paid'), unpaid: change('unpaid') };
 }
 
@@ -63,7 +64,8 @@ export function computeClientCountChanges(
  */
 type Tally = Readonly<Record<string, number>>;
 
-export interface TrialCounts {
+/** The shared tally of one stage of a trial, as the store keeps it; computeTrialTotals makes totals of it. */
+export interface TrialStageCounts {
   /**
    * The name of the stage: trial, version, mode, share and the time when the stage began. The counts of each stage
    * begin at zero.
@@ -72,6 +74,7 @@ export interface TrialCounts {
   readonly tally: Tally;
 }
 
+/** What both arms of a trial answered, how the shadow differed, and how often the candidate threw. */
 export interface TrialTotals {
   readonly arms: Readonly<Record<Arm, ArmCounts>>;
   readonly shadow: {
@@ -100,7 +103,7 @@ const PLATFORMS_MAX = 100;
 const LEFT_OVER = '';
 
 /** Sums the counts of a trial on one platform. Sums all platforms if `platform` is null. */
-export function sumTrialCounts({ tally }: TrialCounts, platform: string | null): TrialTotals {
+export function computeTrialTotals({ tally }: TrialStageCounts, platform: string | null): TrialTotals {
   const fields = Object.keys(tally).map(parseField);
   const mine = platform === null ? fields : fields.filter(([name]) => name === platform);
   const platforms = [...new Set(mine.map(([name = '']) => name))];
@@ -153,7 +156,7 @@ function parseField(field: string): readonly string[] {
   return Array.isArray(path) ? path.map(String) : [];
 }
 
-export async function readTrialCounts(tallies: Tallies, trial: string): Promise<TrialCounts> {
+export async function readTrialCounts(tallies: Tallies, trial: string): Promise<TrialStageCounts> {
   return { trial, tally: await tallies.read(trial) };
 }
 
@@ -200,7 +203,7 @@ export class TrialTally {
     this.trial = trial;
   }
 
-  get counts(): TrialCounts {
+  get counts(): TrialStageCounts {
     return { trial: this.trial, tally: this.#counts };
   }
 
@@ -220,7 +223,12 @@ export class TrialTally {
       );
   }
 
-  countStatus(platform: PlatformName, arm: Arm, before: PaymentStatus, after: PaymentStatus): void {
+  countStatus(
+    platform: PlatformName,
+    arm: Arm,
+    before: ClientPaymentStatus,
+    after: ClientPaymentStatus,
+  ): void {
     this.#add(platform, ['arms', arm, 'clients'], computePaymentCountChanges(before, after));
   }
 
@@ -276,7 +284,7 @@ const UNSURE_MS = 10_000;
 const UNSURE_MAX = 10_000;
 
 /** Counts a verdict or outcome whose caller got an error, when the store shows that it was recorded after all. */
-export class UnconfirmedCounts {
+export class CountsOfUnconfirmedVerdicts {
   readonly #waiting: (() => Promise<boolean>)[] = [];
 
   add(count: () => void, isRecorded: () => Promise<boolean>): void {

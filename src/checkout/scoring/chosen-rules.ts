@@ -29,7 +29,7 @@ export function decideByChoice<T>(
  * Returns the shadow's decision. Returns undefined if there is no shadow, and null if the shadow threw. A shadow
  * never disturbs the answer.
  */
-export function decideByShadow(
+export function decideByShadowIfAny(
   { shadow }: RuleChoice,
   decideBy: DecideBy<{ readonly decision: Decision }>,
 ): Decision | null | undefined {

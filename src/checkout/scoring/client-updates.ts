@@ -8,7 +8,7 @@ import type { ClientFromStore, Commit, LoadOptions, Store } from '#state/store.t
 import { StoreUnavailable } from '#state/store-errors.ts';
 
 /** The clock of this process, which ignores changes of the system's clock. */
-export interface ProcessClock {
+export interface MonotonicClock {
   /** Monotonic time in ms. */
   readonly monotonicMs: () => number;
   /** Pauses for a random time, so that nodes that raced for a client do not race again at once. */
@@ -19,7 +19,7 @@ interface ClientUpdatesParts {
   readonly store: Store;
   readonly metrics: Metrics;
   /** The default is the process's own clock. A simulation passes a clock that a seed makes repeatable. */
-  readonly pace?: ProcessClock;
+  readonly pace?: MonotonicClock;
   /** The clock by which requests are decided, epoch ms. */
   readonly clock: () => number;
 }
@@ -53,7 +53,7 @@ export interface ResultAndChange<T> {
 export class TooManyWaiting extends NamedError {}
 
 /** The rate limit refused the request after its client began to load. */
-export class NotAdmitted extends NamedError {}
+export class RateLimitRefused extends NamedError {}
 
 /** A request that has not begun to decide after this time is refused. */
 const REQUEST_DEADLINE_MS = 2000;
@@ -66,7 +66,7 @@ const WAITING_REQUESTS_MAX = 200;
 const TRIES_MAX = 40;
 const JITTER_MS_MAX = 4;
 
-const PROCESS_PACE: ProcessClock = {
+const PROCESS_PACE: MonotonicClock = {
   monotonicMs: () => performance.now(),
   pauseAfterRace: () => sleep(Math.random() * JITTER_MS_MAX),
 };
@@ -79,7 +79,7 @@ export class ClientUpdates {
   readonly #store: Store;
   readonly #clock: () => number;
   readonly #metrics: Metrics;
-  readonly #pace: ProcessClock;
+  readonly #pace: MonotonicClock;
   readonly #queue = new ClientQueues(WAITING_REQUESTS_MAX);
 
   constructor({ store, clock, metrics, pace = PROCESS_PACE }: ClientUpdatesParts) {
@@ -91,7 +91,7 @@ export class ClientUpdates {
 
   /**
    * Loads the client, calls `decide` and commits the change. Throws TooManyWaiting if the request gets no turn in
-   * time, and NotAdmitted if the rate limit refuses it. If the store does not answer the commit, the change may be
+   * time, and RateLimitRefused if the rate limit refuses it. If the store does not answer the commit, the change may be
    * recorded or not, and `whenUnsure` gets the result.
    */
   runTurn<T>(
@@ -104,7 +104,7 @@ export class ClientUpdates {
     return this.runAlone(client, async () => {
       for (let tries = 1; tries <= TRIES_MAX && this.#pace.monotonicMs() < deadlineMs; tries++) {
         const loaded = await this.#store.load(client, also);
-        if ((await admitted) === false) throw new NotAdmitted();
+        if ((await admitted) === false) throw new RateLimitRefused();
         const { result, change } = await decide(this.#toLoadedClient(loaded));
         if (change === null) return result;
         const next = compactState(change.state, change.state.lastAt);

@@ -1,18 +1,18 @@
 import { mergeSharingQuestions, type RuleChoice } from '#checkout/rollout/loaded-rules.ts';
-import { listAskedAttributes, type ReadStatedAttributes } from '#decision/facts/attribute.ts';
+import { listCountedAttributeValues, type ReadStatedAttributes } from '#decision/facts/attribute.ts';
 import {
   type AskedAttribute,
-  mergeSightings,
   type NamedPseudonym,
   NO_SIGHTINGS,
+  pickMoreSharedSightings,
   type Sightings,
 } from '#decision/facts/fact.ts';
 import type { NodeSecretIds } from '#decision/payer/attribute-secrets.ts';
-import type { StatedAttributes } from '#decision/payer/attributes.ts';
+import type { AttributesUnderBothSecrets } from '#decision/payer/attributes.ts';
 import type { OutcomeChange } from '#decision/payer/changes.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { ClientState } from '#decision/payer/client-state.ts';
-import { type KnownHints, summarizeKnownHints } from '#decision/payer/hints.ts';
+import { getKnownHints, type KnownHints } from '#decision/payer/hints.ts';
 import {
   encodeSightingMarks,
   getSightingMarks,
@@ -73,7 +73,7 @@ export async function countSightings(
       return store.sightings(index > 0 || attributes.length === 0 ? ask : { ...ask, attributes });
     }),
   );
-  return seen.reduce(mergeSightings, NO_SIGHTINGS);
+  return seen.reduce(pickMoreSharedSightings, NO_SIGHTINGS);
 }
 
 const NO_VALUES: readonly AskedAttribute[] = [];
@@ -84,17 +84,17 @@ const NO_VALUES: readonly AskedAttribute[] = [];
  */
 function listAttributes(
   choice: RuleChoice,
-  held: StatedAttributes,
+  held: AttributesUnderBothSecrets,
   secrets: NodeSecretIds | undefined,
   said: ReadStatedAttributes | undefined = undefined,
 ): readonly AskedAttribute[] {
   // This is a shortcut: most requests have no attributes, and most rule sets count none.
   if (held.attributes === undefined && said === undefined) return NO_VALUES;
-  return listAskedAttributes(mergeSharingQuestions(choice), held, said, secrets);
+  return listCountedAttributeValues(mergeSharingQuestions(choice), held, said, secrets);
 }
 
 /** The clients seen on a client's devices, and the marks with which the client itself was recorded. */
-export interface RecordedSightings {
+export interface SightingsAndOwnMarks {
   readonly marks: number;
   readonly sightings: Sightings;
   /** The attribute values under which the client was recorded. */
@@ -115,7 +115,7 @@ export function hasNoDevicesOrAttributes({ state, sent }: AskedVerdict): boolean
 }
 
 /** The result for a client without a device. Real marks are never -1. */
-export const SIGHTINGS_WITHOUT_DEVICE: RecordedSightings = {
+export const SIGHTINGS_WITHOUT_DEVICE: SightingsAndOwnMarks = {
   marks: -1,
   sightings: NO_SIGHTINGS,
   attributes: [],
@@ -129,14 +129,14 @@ export const SIGHTINGS_WITHOUT_DEVICE: RecordedSightings = {
 export async function recordVerdictSightings(
   parts: SightingParts & Pseudonymizers,
   asking: AskedVerdict,
-  before: RecordedSightings | null,
-): Promise<RecordedSightings> {
+  before: SightingsAndOwnMarks | null,
+): Promise<SightingsAndOwnMarks> {
   const { choice, state, sent, now } = asking;
   const marks = encodeSightingMarks(getSightingMarks(state, now));
   if (before?.marks === marks) return before;
-  const hints = summarizeKnownHints(state.hints, now);
+  const hints = getKnownHints(state.hints, now);
   const said: ReadStatedAttributes = (declared) =>
-    addDeclaredAttributes<StatedAttributes>({}, { attributes: declared }, sent, parts);
+    addDeclaredAttributes<AttributesUnderBothSecrets>({}, { attributes: declared }, sent, parts);
   const { secrets } = parts;
   const attributes = listAttributes(choice, hints, secrets, sent === undefined ? undefined : said);
   const sightings = await countSightings(
@@ -147,7 +147,7 @@ export async function recordVerdictSightings(
   return { marks, sightings, attributes };
 }
 
-function isNotedNowhere(seen: RecordedSightings | null): boolean {
+function isNotedNowhere(seen: SightingsAndOwnMarks | null): boolean {
   return seen === null || seen === SIGHTINGS_WITHOUT_DEVICE;
 }
 

@@ -1,4 +1,4 @@
-import { type ClientKey, toClientNumber } from '#decision/payer/client-key.ts';
+import { type ClientKey, toClientNumberText } from '#decision/payer/client-key.ts';
 import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
@@ -32,7 +32,7 @@ export class ErasureFinder {
    * if a source cannot be read.
    */
   async findLastErasure(client: Pick<ClientKey, 'hash'>): Promise<number | null> {
-    const number = toClientNumber(client.hash);
+    const number = toClientNumberText(client.hash);
     const times = (await this.#times()).map((known) => known.get(number));
     const known = [...times, this.#sources.ledger?.findErasureTime(client.hash)].filter(
       (at) => at !== undefined,

@@ -20,7 +20,10 @@ interface ClaimingRequest {
  * Claims the Idempotency-Key of a request once the request is admitted. Resolves to whether the request is admitted.
  * Rejects with IdempotencyKeyReused if the key was used with a different request.
  */
-export async function claimIdempotencyKey(store: Store, request: ClaimingRequest): Promise<boolean> {
+export async function claimIdempotencyKeyIfAdmitted(
+  store: Store,
+  request: ClaimingRequest,
+): Promise<boolean> {
   const { platform, body, idempotencyKey, admitted } = request;
   if ((await admitted) === false) return false;
   const text = JSON.stringify(sortBodyMembers(body));

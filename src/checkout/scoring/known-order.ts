@@ -1,12 +1,12 @@
 import { isAttempt } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
-import { findRememberedOrderStage, toShortHash } from '#decision/payer/client-state.ts';
+import { classifyRememberedOrder, toShortHash } from '#decision/payer/client-state.ts';
 import {
   type ArchivedOrder,
   type ClientOrder,
   type OrderStage,
-  toOrderStage,
+  toAskedOrderStage,
 } from '#decision/payer/order.ts';
 import { findRecentOrder, hasOlderOrders } from '#decision/payer/outcomes.ts';
 import { readClaimedArchiveId } from '#state/archive-register.ts';
@@ -19,7 +19,7 @@ import type { ArchivedOrders } from './archived-orders.ts';
  * Whether the newest decisions of an order all concern other clients of the platform. If so, the report names a payer
  * who never asked for the order.
  */
-export async function isAskedByAnother(
+export async function isAskedOnlyByOthers(
   store: Pick<Store, 'decisionsOfOrder'>,
   { client, orderRef }: ClientOrder,
 ): Promise<boolean> {
@@ -32,7 +32,7 @@ export async function isAskedByAnother(
  * decisions, then the archive. A source is skipped if it cannot know the order, or if its answer would change
  * nothing. Throws StoreUnavailable if the answer needs an archive that this node does not have.
  */
-export async function findOrderOutcomeAndStage(
+export async function readOrderOutcomeAndStage(
   store: Pick<Store, 'decisionsOfOrder' | 'registers'>,
   asked: ClientOrder,
   { state, order }: Pick<ClientFromStore, 'state' | 'order'>,
@@ -41,7 +41,7 @@ export async function findOrderOutcomeAndStage(
   const { client, orderRef } = asked;
   const { events, outcomes, seq } = state;
   const known = findRecentOrder(outcomes, toShortHash(orderRef)) ?? order;
-  const remembered = findRememberedOrderStage(events, toShortHash(orderRef));
+  const remembered = classifyRememberedOrder(events, toShortHash(orderRef));
   const isSettled = remembered === 'granted' || seq === events.length;
   const wantsStage = !isSettled && (known === null || known.turnedAway === true);
   const wantsOrder = known === null && hasOlderOrders(outcomes);
@@ -74,7 +74,7 @@ const ELSEWHERE =
 function findOrderStage(decisions: readonly Decision[], client: ClientKey): OrderStage {
   if (decisions.length >= RETENTION.decisionsPerOrder) return 'granted';
   const own = decisions.filter(({ clientIdKey }) => clientIdKey === client.clientIdKey);
-  return own.length === 0 ? 'notAsked' : toOrderStage(own.some(({ verdict }) => isAttempt(verdict)));
+  return own.length === 0 ? 'notAsked' : toAskedOrderStage(own.some(({ verdict }) => isAttempt(verdict)));
 }
 
 /** Returns the farther of two stages of an order. `granted` is the farthest, then `turnedAway`, then `notAsked`. */

@@ -10,15 +10,15 @@ import {
 } from '#checkout/rollout/loaded-rules.ts';
 import { readDevice } from '#decision/body-hints.ts';
 import { isAttempt } from '#decision/conclude-verdict.ts';
-import { type DecisionInput, decideScore, decideVerdict, type VerdictResult } from '#decision/decide.ts';
+import { type DecisionStanding, decideScore, decideVerdict, type VerdictResult } from '#decision/decide.ts';
 import { type Decision, type ScoreAnswer, toVerdictAnswer, type VerdictAnswer } from '#decision/decision.ts';
-import { getRecordShape } from '#decision/decision-record.ts';
+import { getRecordDictionary } from '#decision/decision-record.ts';
 import { type DrawHoldouts, NO_HOLDOUTS } from '#decision/holdout.ts';
 import type { NodeSecretIds } from '#decision/payer/attribute-secrets.ts';
 import {
   type EndWaitResult,
-  endWait,
-  isDueWait,
+  endWaitIfAllowed,
+  isCurrentWait,
   type OutcomeEffect,
   recordOutcome,
   setBinding,
@@ -36,30 +36,30 @@ import {
   type VerdictBody,
 } from '#decision/requests.ts';
 import { getPlatformSettings, type RuleSet } from '#decision/rules/rule-set.ts';
-import { recordScore } from '#decision/score-hints.ts';
+import { noteScore } from '#decision/score-hints.ts';
 import { NO_LISTS, type SharedLists } from '#decision/shared-lists.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import { type ArchivedOrders, PrefetchedOrders } from './archived-orders.ts';
-import { type DecideBy, decideByChoice, decideByShadow } from './chosen-rules.ts';
+import { type DecideBy, decideByChoice, decideByShadowIfAny } from './chosen-rules.ts';
 import {
   ClientUpdates,
   type LoadedClient,
-  type ProcessClock,
+  type MonotonicClock,
   type ResultAndChange,
 } from './client-updates.ts';
 import {
   countSightings,
   findPaymentToNote,
   hasNoDevicesOrAttributes,
-  type RecordedSightings,
   recordVerdictSightings,
   SIGHTINGS_WITHOUT_DEVICE,
+  type SightingsAndOwnMarks,
 } from './device-sightings.ts';
 import { WaitEndingLimit } from './ended-waits.ts';
 import type { ErasureFinder } from './erasure-finder.ts';
-import { claimIdempotencyKey } from './idempotency-claim.ts';
-import { findOrderOutcomeAndStage, isAskedByAnother } from './known-order.ts';
+import { claimIdempotencyKeyIfAdmitted } from './idempotency-claim.ts';
+import { isAskedOnlyByOthers, readOrderOutcomeAndStage } from './known-order.ts';
 import { type OrderReport, toJournaledOutcome, toReportWithCurrency } from './order-report.ts';
 import { RequestFieldCounts } from './request-field-counts.ts';
 
@@ -83,7 +83,7 @@ export interface ScoringServiceParts extends Pseudonymizers {
   /** Finds erasures of payers. If missing, no erasure is known. */
   readonly erasures?: Pick<ErasureFinder, 'findLastErasure'>;
   /** The default is the process's own clock. */
-  readonly pace?: ProcessClock;
+  readonly pace?: MonotonicClock;
 }
 
 interface VerdictContext {
@@ -183,10 +183,10 @@ export class ScoringService {
     const claimed =
       idempotencyKey === null
         ? null
-        : claimIdempotencyKey(this.#parts.store, { platform, body, idempotencyKey, admitted });
+        : claimIdempotencyKeyIfAdmitted(this.#parts.store, { platform, body, idempotencyKey, admitted });
     // If the client cannot be loaded, nobody waits for the claim or handles its rejection.
     claimed?.catch(() => {});
-    let seen: RecordedSightings | null = null;
+    let seen: SightingsAndOwnMarks | null = null;
     const turn = { operation: 'verdict', client, also, admitted: claimed ?? admitted };
     const decide = async ({ state, now, answer }: LoadedClient) => {
       if (answer !== null) return { result: { ...answer, replayed: true, verdicts: null }, change: null };
@@ -218,7 +218,7 @@ export class ScoringService {
     const turn = { operation: 'score', client, admitted };
     let deciding = choice.rules;
     const answer = await this.#updates.runTurn(turn, async ({ state: before, now }) => {
-      const hints = recordScore(before, requestFor(choice.rules), now).known();
+      const hints = noteScore(before, requestFor(choice.rules), now).known();
       const sightings = await countSightings(this.#parts, { client, choice, state: before, hints, now });
       const standing = this.#completeInput({ client, state: before, sightings, now });
       const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>
@@ -274,8 +274,8 @@ export class ScoringService {
       const { state: before, now } = moment;
       if (before.firstSeenAt === null && (await this.#isBeforeErasure(turn.client, report)))
         return { result: { answer: { effect: 'unknownPayer' }, before: null }, change: null };
-      const { known, orderStage } = await findOrderOutcomeAndStage(store, asked, moment, archivedOrders);
-      const isStrange = orderStage === 'notAsked' && (await isAskedByAnother(store, asked));
+      const { known, orderStage } = await readOrderOutcomeAndStage(store, asked, moment, archivedOrders);
+      const isStrange = orderStage === 'notAsked' && (await isAskedOnlyByOthers(store, asked));
       const inMoney = toReportWithCurrency(report, before, known, currency);
       const change = recordOutcome(before, known, inMoney, now, orderStage);
       const { effect, state, order, displaced, report: taken } = change;
@@ -353,7 +353,7 @@ export class ScoringService {
     const effect = await this.#updates.runTurn<WaitEndEffect>(
       { operation: 'waitEnd', client },
       async ({ state, now }) => {
-        const end = endWait(state, wait, now);
+        const end = endWaitIfAllowed(state, wait, now);
         if (end.effect !== 'ended') return { result: end.effect, change: null };
         if (!(await this.#endedWaits.admit(owner ?? id, decisionId, now)))
           return { result: 'tooManyOfPerson', change: null };
@@ -372,7 +372,7 @@ export class ScoringService {
     const { state } = await this.#parts.store.load(client);
     const newest = await this.#parts.store.decisionsOfClient(client, EVENTS_MAX);
     const isDue = ({ verdict, seq, ladderAfter: { waitUntil } }: Decision) =>
-      verdict === 'WAIT' && isDueWait(state, { seq, waitUntil });
+      verdict === 'WAIT' && isCurrentWait(state, { seq, waitUntil });
     return newest.find(isDue) ?? null;
   }
 
@@ -391,7 +391,7 @@ export class ScoringService {
     return this.#parts.archivedOrders ? RETENTION.displacedOrderMs : RETENTION.decisionMs;
   }
 
-  #decide({ choice, body, requestId }: VerdictAsk, standing: DecisionInput): Verdicts {
+  #decide({ choice, body, requestId }: VerdictAsk, standing: DecisionStanding): Verdicts {
     const decideBy: DecideBy<VerdictResult> = (rules, arm) => {
       const request = toVerdictRequest(body, requestId, arm, choice.draw);
       return decideVerdict(
@@ -401,7 +401,7 @@ export class ScoringService {
       );
     };
     const { rules, result } = decideByChoice(this.#parts.ruleSource, choice, decideBy);
-    const shadowed = decideByShadow(choice, decideBy);
+    const shadowed = decideByShadowIfAny(choice, decideBy);
     return { ...result, rules, shadowed, stageBefore: standing.state.stage };
   }
 
@@ -416,7 +416,7 @@ export class ScoringService {
     }
   }
 
-  #completeInput(standing: Omit<DecisionInput, 'lists' | 'holdoutDraw' | 'secrets'>): DecisionInput {
+  #completeInput(standing: Omit<DecisionStanding, 'lists' | 'holdoutDraw' | 'secrets'>): DecisionStanding {
     return {
       ...standing,
       lists: this.#lists,
@@ -430,14 +430,14 @@ export class ScoringService {
 function toCommittedVerdict(
   { idempotencyKey }: VerdictAsk,
   verdicts: Verdicts,
-  { attributes: notedAttributes }: RecordedSightings,
+  { attributes: notedAttributes }: SightingsAndOwnMarks,
 ): ResultAndChange<VerdictStepResult> {
   const { rules, decision, nextState: state } = verdicts;
   const { at, platform, clientIdKey, decisionId } = decision;
   const entry = { kind: 'verdict', at, platform, clientIdKey, decision } as const;
   const byKey = idempotencyKey === null ? {} : { idempotencyKey };
   const result = { answer: toVerdictAnswer(decision), decisionId, replayed: false, verdicts };
-  const shape = getRecordShape(rules);
+  const shape = getRecordDictionary(rules);
   return { result, change: { state, entry, decision, shape, notedAttributes, ...byKey } };
 }
 

@@ -3,11 +3,11 @@ import { countAttributeValues } from '#decision/payer/attribute-values.ts';
 import {
   ATTRIBUTE_NUMBER_MAX,
   type Attributes,
+  type AttributesUnderBothSecrets,
   type DeclaredAttribute,
   type DeclaredAttributes,
   type NullableAttributeValue,
   readAttributeAsDeclared,
-  type StatedAttributes,
 } from '#decision/payer/attributes.ts';
 import {
   type AskedAttribute,
@@ -74,18 +74,18 @@ export function bindFactToAttribute(
 }
 
 /** Reads the declared attributes of a request. */
-export type ReadStatedAttributes = (declared: DeclaredAttributes) => StatedAttributes;
+export type ReadStatedAttributes = (declared: DeclaredAttributes) => AttributesUnderBothSecrets;
 
-const NOTHING_STATED: StatedAttributes = {};
+const NOTHING_STATED: AttributesUnderBothSecrets = {};
 
 /**
  * Collects the payer's values of the attributes by which rules count clients. A value of the request replaces one of
  * an earlier score. While the secret is being changed, each value is asked for under both secrets, because no client
  * was seen under the new secret yet.
  */
-export function listAskedAttributes(
+export function listCountedAttributeValues(
   { attributes: questions }: SharingQuestions,
-  held: StatedAttributes = NOTHING_STATED,
+  held: AttributesUnderBothSecrets = NOTHING_STATED,
   readStated: ReadStatedAttributes = () => NOTHING_STATED,
   secrets?: NodeSecretIds,
 ): readonly AskedAttribute[] {
@@ -161,7 +161,7 @@ export function formatAttributeFactLabel(name: string): string {
 const ATTRIBUTE_LABEL = /^attribute\((\w+)\)$/;
 
 /** Parses the name of the attribute from the label of its fact. Returns null for the label of any other fact. */
-export function parseAttributeFactLabel(label: string): string | null {
+export function parseAttributeNameFromLabel(label: string): string | null {
   return ATTRIBUTE_LABEL.exec(label)?.[1] ?? null;
 }
 
@@ -170,7 +170,7 @@ export function restoreAttributes(
   facts: Readonly<Record<string, NullableFactValue>>,
 ): Attributes | undefined {
   const found = Object.entries(facts).flatMap(([label, value]) => {
-    const name = parseAttributeFactLabel(label);
+    const name = parseAttributeNameFromLabel(label);
     return name === null ? [] : [[name, value] as const];
   });
   return found.length === 0 ? undefined : Object.fromEntries(found);

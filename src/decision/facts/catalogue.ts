@@ -6,8 +6,8 @@ import {
   ATTRIBUTE_FACTS,
   ATTRIBUTE_VELOCITY_FACTS,
   CALENDAR_FACTS,
-  HINT_FACTS,
   LISTED_FACTS,
+  RECENT_SCORE_HINT_FACTS,
   REQUEST_FACTS,
   SHARING_FACTS,
 } from './request.ts';
@@ -51,7 +51,7 @@ const FACT_THEMES = {
   cooldown: COOLDOWN_FACTS,
   velocity: VELOCITY_FACTS,
   sharing: SHARING_FACTS,
-  hints: HINT_FACTS,
+  hints: RECENT_SCORE_HINT_FACTS,
   'known devices': KNOWN_DEVICE_FACTS,
   request: REQUEST_FACTS,
   calendar: CALENDAR_FACTS,

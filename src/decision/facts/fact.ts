@@ -7,7 +7,7 @@ import type { KnownHints } from '#decision/payer/hints.ts';
 import type { Ladder } from '#decision/payer/ladder.ts';
 import type { Smoothing } from '#decision/payer/payment-score.ts';
 import { SIGHTING_MARKS, type SightingMark, type SightingMarks } from '#decision/payer/sighting-marks.ts';
-import { VERDICTS_ON_DEVICE_MAX } from '#decision/payer/verdict-steps.ts';
+import { VERDICTS_IN_WINDOW_MAX } from '#decision/payer/verdict-steps.ts';
 
 interface FactRequest {
   readonly amount: number;
@@ -17,13 +17,13 @@ interface FactRequest {
 }
 
 /** The counts of a device: its clients, how many of them have each mark, and their requests for verdicts. */
-export interface SharingCounts extends Readonly<Record<SightingMark, number>> {
+export interface DeviceSharingCounts extends Readonly<Record<SightingMark, number>> {
   readonly clients: number;
   readonly verdicts: number;
 }
 
 /** The counts of the payer's fingerprint and IP, by window in ms. The counts include the payer. */
-export interface Sightings extends Readonly<Record<DeviceKind, ReadonlyMap<number, SharingCounts>>> {
+export interface Sightings extends Readonly<Record<DeviceKind, ReadonlyMap<number, DeviceSharingCounts>>> {
   /**
    * The clients of the payer's attribute values, counted by name and window in ms. Missing if no rule asks for them.
    */
@@ -95,7 +95,7 @@ export function groupCountsByName(
   return counts;
 }
 
-export const NOBODY_SEEN: SharingCounts = {
+export const NOBODY_SEEN: DeviceSharingCounts = {
   clients: 0,
   verdicts: 0,
   paying: 0,
@@ -131,7 +131,7 @@ export function mergeQuestions(questions: readonly SharingQuestions[]): SharingQ
 }
 
 /** Picks the more shared device for each window, or of two equal devices the one with fewer paying clients. */
-export function mergeSightings(one: Sightings, other: Sightings): Sightings {
+export function pickMoreSharedSightings(one: Sightings, other: Sightings): Sightings {
   const attributes = one.attributes ?? other.attributes;
   return {
     fingerprint: pickByWindow(one.fingerprint, other.fingerprint),
@@ -150,10 +150,10 @@ function pickByWindow(one: Sightings['ip'], other: Sightings['ip']): Sightings['
 
 /** Adds the client's own marks to the counts of the marks that are asked for. Other marks get the count 0. */
 export function addClientMarks(
-  counts: SharingCounts,
+  counts: DeviceSharingCounts,
   own: SightingMarks,
   marks: readonly SightingMark[],
-): SharingCounts {
+): DeviceSharingCounts {
   const counted = (mark: SightingMark) =>
     marks.includes(mark) ? Math.min(CLIENTS_ON_DEVICE_MAX, counts[mark] + Number(own[mark])) : 0;
   return {
@@ -167,15 +167,18 @@ export function addClientMarks(
 }
 
 /** Picks the counts of the more shared device. The verdicts are those of the busier device. */
-export function pickMoreSharedCounts(one: SharingCounts, other: SharingCounts = one): SharingCounts {
+export function pickMoreSharedCounts(
+  one: DeviceSharingCounts,
+  other: DeviceSharingCounts = one,
+): DeviceSharingCounts {
   const more = other.clients - one.clients || one.paying - other.paying;
   const [shared, less] = more > 0 ? [other, one] : [one, other];
   return less.verdicts > shared.verdicts ? { ...shared, verdicts: less.verdicts } : shared;
 }
 
 /** Returns the number of verdicts on a device, at least one for each client, even if counting began later. */
-export function boundDeviceVerdicts(counted: number, clients: number): number {
-  return Math.min(VERDICTS_ON_DEVICE_MAX, Math.max(counted, clients));
+export function computeDeviceVerdictCount(counted: number, clients: number): number {
+  return Math.min(VERDICTS_IN_WINDOW_MAX, Math.max(counted, clients));
 }
 
 /** How many clients are remembered for a fingerprint or IP. Counts stop at this number. */
@@ -239,9 +242,9 @@ export const nullableFactValueSchema = Type.Unsafe<NullableFactValue>({
 });
 
 /** The values that a fact can have. Rule files are checked against it. */
-export type FactDomain = ValueOf<(typeof DOMAINS)[keyof typeof DOMAINS]>;
+export type FactDomain = ValueOf<(typeof FACT_DOMAIN_SCHEMAS)[keyof typeof FACT_DOMAIN_SCHEMAS]>;
 
-export const DOMAINS = {
+export const FACT_DOMAIN_SCHEMAS = {
   number: named(
     'NumberDomain',
     shape('A number', {
@@ -299,7 +302,7 @@ export interface WindowedFact extends FactDescription {
   /** Returns why rules cannot use a window, although the window is short enough. Returns null if they can. */
   readonly windowRefusal?: (windowMs: number) => string | null;
   /** The device and the count of a fact about clients who share a device. Null for other facts. */
-  readonly sharing: { readonly on: DeviceKind; readonly counts: keyof SharingCounts } | null;
+  readonly sharing: { readonly on: DeviceKind; readonly counts: keyof DeviceSharingCounts } | null;
   /** The attribute whose values, or their clients, the fact counts. `params: { name }` names it. Otherwise missing. */
   readonly ofAttribute?: {
     readonly counts: 'values' | 'clients';
@@ -426,7 +429,7 @@ export function formatAbsence({ of }: FactAbsence): string {
 }
 
 /** Returns the fact with the domain that it has over a window. `windowMs` is 0 for a fact without a window. */
-export function applyWindowDomain(fact: Fact, windowMs: number): Fact {
+export function toFactOverWindow(fact: Fact, windowMs: number): Fact {
   if (fact.kind !== 'windowed' || fact.domainWithinDay === undefined) return fact;
   return countsWholeDays(fact, windowMs) ? fact : { ...fact, domain: fact.domainWithinDay };
 }

@@ -2,7 +2,7 @@ import { parseMoney, sumAmounts } from '#decision/payer/amount.ts';
 import {
   EVENT_WINDOW_MS_MAX,
   EVENTS_MAX,
-  keepIfValid,
+  keepUnlessExpired,
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
 import { DAY_COUNT_MAX, type DayTally, TALLIED_METHODS_MAX } from '#decision/payer/day-tallies.ts';
@@ -122,13 +122,13 @@ export const HISTORY_FACTS = {
   ),
   hasBinding: booleanFact(
     'The platform bound the client to a requisite, and the binding has not expired.',
-    ({ state, now }) => keepIfValid(state.binding, now) !== null,
+    ({ state, now }) => keepUnlessExpired(state.binding, now) !== null,
   ),
   overrideGroup: plainFact(
     { type: 'enum', values: ['NONE', 'BLOCKED', 'TRUSTED'] },
     null,
     'The group that a person set for this client; NONE if nobody did or it has expired.',
-    ({ state, now }) => keepIfValid(state.override, now)?.group ?? 'NONE',
+    ({ state, now }) => keepUnlessExpired(state.override, now)?.group ?? 'NONE',
   ),
 } as const satisfies Record<string, Fact>;
 

@@ -1,7 +1,7 @@
 import type { FactName } from './catalogue.ts';
 
 /** A question that an analyst has about a payer or a request, with the facts that answer it. */
-export interface FactQuestion {
+export interface QuestionWithFacts {
   readonly question: string;
   /** The purpose of the example's rule. */
   readonly exampleIsFor: string;
@@ -13,7 +13,7 @@ export interface FactQuestion {
 }
 
 /** Every fact of the catalogue, once, under the question that an analyst would ask. */
-export const FACT_QUESTIONS: readonly FactQuestion[] = [
+export const QUESTIONS_WITH_FACTS: readonly QuestionWithFacts[] = [
   {
     question: 'How often does the payer ask?',
     exampleIsFor: 'More than ten requests within an hour, and a refusal within a day',

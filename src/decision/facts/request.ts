@@ -1,10 +1,10 @@
 import { ATTRIBUTE_VALUE_MS, ATTRIBUTE_VALUES_MAX } from '#decision/payer/attribute-values.ts';
-import { keepIfValid } from '#decision/payer/client-state.ts';
+import { keepUnlessExpired } from '#decision/payer/client-state.ts';
 import { UNPAID_ORDERS_MAX } from '#decision/payer/sighting-marks.ts';
 import {
   findVerdictWindowFault,
   VERDICT_WINDOW_MS_MAX,
-  VERDICTS_ON_DEVICE_MAX,
+  VERDICTS_IN_WINDOW_MAX,
 } from '#decision/payer/verdict-steps.ts';
 import {
   type AttributeFact,
@@ -15,13 +15,13 @@ import {
   CLIENTS_ON_DEVICE_MAX,
   createCountDomain,
   type DeviceKind,
+  type DeviceSharingCounts,
   type Fact,
   type FactAbsence,
   formatAbsence,
   MONEY_DOMAIN,
   plainFact,
   SHARING_WINDOW_MS_MAX,
-  type SharingCounts,
   type WindowedFact,
 } from './fact.ts';
 
@@ -51,7 +51,7 @@ export const REQUEST_FACTS = {
   bindingFitsMethod: booleanFact(
     'The client has a live binding that fits the requested method; a binding without a method fits all.',
     ({ state, request, now }) => {
-      const binding = keepIfValid(state.binding, now);
+      const binding = keepUnlessExpired(state.binding, now);
       return binding !== null && (binding.method === null || binding.method === request.method);
     },
   ),
@@ -61,7 +61,7 @@ export const REQUEST_FACTS = {
  * Facts about the payer's device and payment page, from the scores of the last 24 hours. A later score adds hints and
  * removes none.
  */
-export const HINT_FACTS = {
+export const RECENT_SCORE_HINT_FACTS = {
   scoredBefore: booleanFact(
     'A score was asked for this client within the last 24 hours.',
     ({ hints }) => hints.scored,
@@ -170,7 +170,7 @@ const COUNT_DESCRIPTIONS = {
   unpaidOrders: `Unpaid orders, up to ${UNPAID_ORDERS_MAX} of each as it stood then, of the clients of the platform, this one included, who {asked}`,
   verdicts:
     'Verdicts of the platform, this one included, of clients who {asked}, and at least one of each of them. Counted in steps of ten minutes up to 2 hours, of an hour up to a day: all within the window, and those of up to one step before it',
-} as const satisfies Record<keyof SharingCounts, string>;
+} as const satisfies Record<keyof DeviceSharingCounts, string>;
 
 /** Facts about how many payers share a device or an address, and about their kinds. */
 export const SHARING_FACTS = {
@@ -190,7 +190,7 @@ export const SHARING_FACTS = {
 
 const HINT_MEMBERS = { fingerprint: 'fingerprints', ip: 'ips' } as const;
 
-function createSharingFact(on: DeviceKind, counts: keyof SharingCounts): WindowedFact {
+function createSharingFact(on: DeviceKind, counts: keyof DeviceSharingCounts): WindowedFact {
   const counted = COUNT_DESCRIPTIONS[counts].replace('{asked}', REQUEST_PHRASES[on]);
   const absence: FactAbsence = {
     of: on === 'fingerprint' ? 'a payer who showed no fingerprint' : 'a payer who showed no IP address',
@@ -222,11 +222,11 @@ function createVerdictsFact(on: DeviceKind): WindowedFact {
   const fact = createSharingFact(on, 'verdicts');
   return {
     ...fact,
-    domain: createCountDomain(VERDICTS_ON_DEVICE_MAX),
+    domain: createCountDomain(VERDICTS_IN_WINDOW_MAX),
     unit: 'verdicts',
     description: fact.description
       .replace('of several the most shared one', 'of several the busiest one')
-      .replace(`up to ${CLIENTS_ON_DEVICE_MAX}.`, `up to ${VERDICTS_ON_DEVICE_MAX}.`),
+      .replace(`up to ${CLIENTS_ON_DEVICE_MAX}.`, `up to ${VERDICTS_IN_WINDOW_MAX}.`),
     longestWindowMs: VERDICT_WINDOW_MS_MAX,
     windowRefusal: findVerdictWindowFault,
   };

@@ -42,7 +42,7 @@ export const MONEY_PATTERN = `${DECIMAL_PATTERN.slice(0, -1)} ${CURRENCY_PATTERN
 const MONEY = new RegExp(MONEY_PATTERN);
 
 /** Converts a text that people write to the form of `formatMoney`. Returns null for other texts. */
-export function normalizeMoney(text: string): string | null {
+export function normalizeMoneyOrNull(text: string): string | null {
   const [amount = '', currency = ''] = text.split(' ');
   return MONEY.test(text) ? formatMoney(amount, currency) : null;
 }

@@ -1,10 +1,10 @@
-import { renameAttributeValues } from './attribute-values.ts';
+import { replaceAttributePseudonyms } from './attribute-values.ts';
 import {
   type Attributes,
+  type AttributesUnderBothSecrets,
   isPseudonym,
   NO_ATTRIBUTES,
   type NullableAttributeValue,
-  type StatedAttributes,
 } from './attributes.ts';
 import type { ClientState } from './client-state.ts';
 import type { Hint } from './hints.ts';
@@ -30,10 +30,10 @@ export function readSecretId(pseudonym: string): string {
  * missing, all pseudonyms are used unchanged.
  */
 export function joinAttributes(
-  held: StatedAttributes,
-  stated: StatedAttributes,
+  held: AttributesUnderBothSecrets,
+  stated: AttributesUnderBothSecrets,
   secrets?: NodeSecretIds,
-): StatedAttributes {
+): AttributesUnderBothSecrets {
   if (held.attributes === undefined) return stated;
   const known = secrets === undefined ? held : convertToNodeSecrets(held, held.attributes, secrets);
   const attributes = { ...known.attributes, ...stated.attributes };
@@ -50,8 +50,8 @@ export function joinAttributes(
 }
 
 function keepFormerOfUnstated(
-  held: StatedAttributes,
-  { attributes: stated = NO_ATTRIBUTES }: StatedAttributes,
+  held: AttributesUnderBothSecrets,
+  { attributes: stated = NO_ATTRIBUTES }: AttributesUnderBothSecrets,
 ): Attributes {
   const former = held.former?.attributes;
   if (former === undefined) return NO_ATTRIBUTES;
@@ -62,7 +62,7 @@ function keepFormerOfUnstated(
 function mapFormerToCurrent({
   attributes,
   former,
-}: StatedAttributes): ReadonlyMap<NullableAttributeValue, string> {
+}: AttributesUnderBothSecrets): ReadonlyMap<NullableAttributeValue, string> {
   const pairs = Object.entries(former?.attributes ?? NO_ATTRIBUTES).flatMap(([name, before]) => {
     const now = attributes?.[name];
     return typeof now === 'string' ? [[before, now] as const] : [];
@@ -72,10 +72,10 @@ function mapFormerToCurrent({
 
 /** Converts values of earlier scores to the pseudonyms that a node with these secrets uses. */
 function convertToNodeSecrets(
-  held: StatedAttributes,
+  held: AttributesUnderBothSecrets,
   attributes: Attributes,
   secrets: NodeSecretIds,
-): StatedAttributes {
+): AttributesUnderBothSecrets {
   const isOwn = (value: NullableAttributeValue) => !isPseudonym(value) || readSecretId(value) === secrets.own;
   if (Object.values(attributes).every(isOwn)) return held;
   const forms = Object.entries(attributes).map(([name, value]) => {
@@ -110,7 +110,7 @@ function listPseudonymsOwnFirst(
  * Renames pseudonyms in the state that were made under the other secret, so that each text is counted once. Returns
  * the same object when no secret is being changed.
  */
-export function renameFormerPseudonyms(state: ClientState, stated: StatedAttributes): ClientState {
+export function renameFormerPseudonyms(state: ClientState, stated: AttributesUnderBothSecrets): ClientState {
   if (stated.former === undefined) return state;
   const current = mapFormerToCurrent(stated);
   const { hints, attributeValues } = state;
@@ -118,7 +118,7 @@ export function renameFormerPseudonyms(state: ClientState, stated: StatedAttribu
   const rename = (hint: Hint) => renamed.getOrInsertComputed(hint, () => renameHint(hint, current));
   return {
     ...state,
-    attributeValues: renameAttributeValues(attributeValues, current),
+    attributeValues: replaceAttributePseudonyms(attributeValues, current),
     hints:
       hints === null
         ? null

@@ -52,7 +52,7 @@ export function noteAttributeValues(
 }
 
 /** Replaces some pseudonyms by others. Values that thereby become equal are kept once, with the later time. */
-export function renameAttributeValues(
+export function replaceAttributePseudonyms(
   packed: PackedAttributeValues,
   current: Iterable<readonly [former: unknown, pseudonym: string]>,
 ): PackedAttributeValues {
@@ -107,7 +107,7 @@ export function moveAttributeValuesBack(
 }
 
 /** Lists the values for people, the value that was seen last at the end. */
-export function listAttributeValues(
+export function toReadableAttributeValues(
   packed: PackedAttributeValues,
 ): Readonly<Record<string, readonly SeenValue[]>> {
   return Object.fromEntries(unpackValues(packed));

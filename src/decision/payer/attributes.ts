@@ -17,7 +17,7 @@ export const ATTRIBUTE_NAME_PATTERN = '^[A-Za-z][A-Za-z0-9_]{0,63}$';
 
 const ATTRIBUTE_NAME = new RegExp(ATTRIBUTE_NAME_PATTERN);
 
-export const ATTRIBUTE_NAME_FORM =
+export const ATTRIBUTE_NAME_FORM_TEXT =
   'letters, digits and "_", starts with a letter, at most 64 characters, like cardCountry';
 
 export function isAttributeName(name: string): boolean {
@@ -37,7 +37,8 @@ const attributeReading = Type.Unsafe<NullableAttributeValue>({
   description: 'What was said; null: it is not what the rule set declares',
 });
 
-export const attributesSchema = Type.Record(attributeReading, {
+/** The schema of the attributes in a record or an answer. The attributes of a request have another schema. */
+export const recordedAttributesSchema = Type.Record(attributeReading, {
   description:
     'What the caller said of the payer by name, as far as the rule set declares it; absent without any',
 });
@@ -54,7 +55,7 @@ export const NO_ATTRIBUTES: Attributes = {};
  * The attributes that callers stated about a payer. While the secret of pseudonyms is being changed, `former` has the
  * pseudonyms under the other secret.
  */
-export interface StatedAttributes {
+export interface AttributesUnderBothSecrets {
   readonly attributes?: Attributes;
   readonly former?: { readonly attributes?: Attributes };
 }

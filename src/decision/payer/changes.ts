@@ -1,13 +1,13 @@
 import {
   type Binding,
   type ClientState,
+  classifyRememberedOrder,
   findOrderAmount,
-  findRememberedOrderStage,
   forgetOldRequests,
   keepRecentlyEndedWaits,
   keepRememberedEvents,
   listAttemptedOrders,
-  markOrderSettled,
+  markOrderEventsSettled,
   type Override,
   recordActivity,
   toShortHash,
@@ -19,8 +19,8 @@ import {
   dateReport,
   findSettledAmount,
   forgetFailuresBeforeAttempt,
-  isCurrentPartialReversal,
   isFailure,
+  isPartialReversalInForce,
   isSameResult,
   type KnownOrder,
   type OrderStage,
@@ -86,7 +86,7 @@ export function recordOutcome(
   const orderToken = toShortHash(reported.orderRef);
   const before = findRecentOrder(state.outcomes, orderToken) ?? older;
   const orderStage =
-    lookedUp ?? findRememberedOrderStage(keepRememberedEvents(state.events, moment), orderToken);
+    lookedUp ?? classifyRememberedOrder(keepRememberedEvents(state.events, moment), orderToken);
   const known = forgetFailuresBeforeAttempt(before, orderStage);
   return applyReport(
     state,
@@ -153,7 +153,7 @@ function applyReport(
     effect,
     state: {
       ...recordActivity({ ...state, ...remembered }, Math.max(now, report.occurredAt)),
-      events: markOrderSettled(events, orderToken),
+      events: markOrderEventsSettled(events, orderToken),
       outcomes,
       ladder,
       lastWaitMs: ladder.level === 0 ? 0 : state.lastWaitMs,
@@ -197,7 +197,7 @@ function isNewPayment(known: KnownOrder | null, report: DatedReport): boolean {
 function findEffect(known: KnownOrder | null, order: KnownOrder, report: DatedReport): OutcomeEffect {
   if (known === null) return 'recorded';
   if (!hasUnchangedResult(known, order)) return 'superseded';
-  if (isSameResult(report, known) || isCurrentPartialReversal(order, report)) return 'unchanged';
+  if (isSameResult(report, known) || isPartialReversalInForce(order, report)) return 'unchanged';
   return known.outcome === 'PAID' && isFailure(report) ? 'outweighed' : 'stale';
 }
 
@@ -226,7 +226,7 @@ export function setOverride(state: ClientState, override: Override | null, now: 
 }
 
 /** How many waits of a payer people may end in 24 hours. */
-export const ENDED_WAITS_MAX = 3;
+export const WAITS_ENDED_PER_PAYER_MAX = 3;
 
 interface ImposedWait {
   readonly seq: number;
@@ -240,28 +240,28 @@ export type EndWaitResult =
   | { readonly effect: 'repeated' | 'notDue' | 'newer' | 'tooManyOfPayer' };
 
 /**
- * Whether a wait is the one that is due now. Either its decision is the newest one, or it ends when the due wait
+ * Whether a wait is the payer's current one. Either its decision is the newest one, or it ends when the current wait
  * ends.
  */
-export function isDueWait({ seq, ladder }: ClientState, wait: ImposedWait): boolean {
+export function isCurrentWait({ seq, ladder }: ClientState, wait: ImposedWait): boolean {
   return wait.seq === seq || wait.waitUntil === ladder.waitUntil;
 }
 
 /** Ends a wait if it is the due one, and if not too many waits of the payer were ended before. */
-export function endWait(state: ClientState, wait: ImposedWait, now: number): EndWaitResult {
+export function endWaitIfAllowed(state: ClientState, wait: ImposedWait, now: number): EndWaitResult {
   const ended = keepRecentlyEndedWaits(state.endedWaits, now);
   if (ended.some(({ seq }) => seq === wait.seq)) return { effect: 'repeated' };
   if (getRemainingWaitMs(state.ladder, now) === 0) return { effect: 'notDue' };
-  if (!isDueWait(state, wait)) return { effect: 'newer' };
-  if (ended.length >= ENDED_WAITS_MAX) return { effect: 'tooManyOfPayer' };
-  return { effect: 'ended', state: endDueWait(state, wait.seq, now) };
+  if (!isCurrentWait(state, wait)) return { effect: 'newer' };
+  if (ended.length >= WAITS_ENDED_PER_PAYER_MAX) return { effect: 'tooManyOfPayer' };
+  return { effect: 'ended', state: endCurrentWait(state, wait.seq, now) };
 }
 
 /**
- * Ends the wait that is due, so that the payer may ask again at once. Level, open attempt and counters stay. Returns
- * the same object if no wait is due, as in a replay that imposed no wait.
+ * Ends the wait that the payer is in, so that the payer may ask again at once. Level, open attempt and counters stay.
+ * Returns the same object if the payer is in no wait, as in a replay that imposed none.
  */
-export function endDueWait(state: ClientState, seq: number, now: number): ClientState {
+export function endCurrentWait(state: ClientState, seq: number, now: number): ClientState {
   if (getRemainingWaitMs(state.ladder, now) === 0) return state;
   const endedWaits = [...keepRecentlyEndedWaits(state.endedWaits, now), { seq, at: now }];
   return { ...recordActivity(state, now), ladder: { ...state.ladder, waitUntil: now }, endedWaits };

@@ -7,14 +7,14 @@ declare const platformBrand: unique symbol;
 /** The name of a tenant. Each tenant has its own keys, clients, orders and counters. */
 export type PlatformName = string & { readonly [platformBrand]: true };
 
-export const PLATFORM_NAME_FORM =
+export const PLATFORM_NAME_FORM_TEXT =
   'lower-case letters, digits and "-", starting with a letter, at most 63 characters';
 
 export const PLATFORM_NAME_PATTERN = '^[a-z][a-z0-9-]{0,62}$';
 
 const PLATFORM_NAME = new RegExp(PLATFORM_NAME_PATTERN);
 
-export const platformSchema = (description: string) =>
+export const createPlatformSchema = (description: string) =>
   withExample(
     Type.Unsafe<PlatformName>({ type: 'string', pattern: PLATFORM_NAME_PATTERN, description }),
     'shop',
@@ -27,7 +27,7 @@ export function isPlatformName(text: string): text is PlatformName {
 /** Converts a text to a platform name. Throws RangeError if the text is no platform name. */
 export function toPlatformName(text: string): PlatformName {
   if (isPlatformName(text)) return text;
-  throw new RangeError(`a platform name has ${PLATFORM_NAME_FORM}, unlike "${text}"`);
+  throw new RangeError(`a platform name has ${PLATFORM_NAME_FORM_TEXT}, unlike "${text}"`);
 }
 
 /** The key of one payer of one platform. */
@@ -68,12 +68,12 @@ export class ClientKeys {
  * Returns the first 64 bits of a client's hash as a decimal number. The archive sorts rows by this number. After an
  * erasure only this number is kept, until every copy of the client's rows is gone.
  */
-export function toClientNumber(clientHash: string): string {
+export function toClientNumberText(clientHash: string): string {
   return Buffer.from(clientHash, 'base64url').readBigUInt64BE(0).toString();
 }
 
 /** Converts a client number to a hash: the 64 bits of the number, followed by zeros. */
-export function toPaddedClientHash(clientNumber: bigint): string {
+export function convertClientNumberToHash(clientNumber: bigint): string {
   const bytes = Buffer.alloc(16);
   bytes.writeBigUInt64BE(clientNumber);
   return bytes.toString('base64url');

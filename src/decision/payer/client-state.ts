@@ -24,10 +24,10 @@ import {
   tallyRequests,
   toDayNumber,
 } from './day-tallies.ts';
-import { type AskedScore, type Hints, keepRememberedHints } from './hints.ts';
-import { type KnownDevices, keepRememberedDevices, NO_KNOWN_DEVICES } from './known-devices.ts';
+import { type AskedScore, type Hints, removeExpiredHints } from './hints.ts';
+import { excludeOldKnownDevices, type KnownDevices, NO_KNOWN_DEVICES } from './known-devices.ts';
 import { EMPTY_LADDER, type Ladder } from './ladder.ts';
-import { type OrderStage, toOrderStage } from './order.ts';
+import { type OrderStage, toAskedOrderStage } from './order.ts';
 import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
 
 /** The group of a payer (interface, section 2.2). */
@@ -229,7 +229,8 @@ export function isUnchangedSinceScore(
   asked: Pick<AskedScore, 'at' | 'changes'>,
   now: number,
 ): boolean {
-  const stays = (item: Binding | Override | null) => keepIfValid(item, asked.at) === keepIfValid(item, now);
+  const stays = (item: Binding | Override | null) =>
+    keepUnlessExpired(item, asked.at) === keepUnlessExpired(item, now);
   return changes === asked.changes && stays(binding) && stays(override);
 }
 
@@ -294,7 +295,7 @@ function findNewestAttempts(events: Requests['events']): ReadonlySet<VerdictEven
   );
 }
 
-/** How long in ms an ended wait counts towards ENDED_WAITS_MAX. */
+/** How long in ms an ended wait counts towards WAITS_ENDED_PER_PAYER_MAX. */
 export const ENDED_WAITS_WINDOW_MS = 24 * 3600_000;
 
 export function keepRecentlyEndedWaits(waits: readonly EndedWait[], now: number): readonly EndedWait[] {
@@ -309,15 +310,18 @@ export function compactState(state: ClientState, now: number): ClientState {
   return {
     ...state,
     ...forgetOldRequests(state, now),
-    hints: keepRememberedHints(state.hints, now),
-    knownDevices: keepRememberedDevices(state.knownDevices, now),
+    hints: removeExpiredHints(state.hints, now),
+    knownDevices: excludeOldKnownDevices(state.knownDevices, now),
     attributeValues: forgetOldAttributeValues(state.attributeValues, now),
     endedWaits: keepRecentlyEndedWaits(state.endedWaits, now),
   };
 }
 
 /** Marks the requests for an order as settled. Returns the same list if no request must be marked. */
-export function markOrderSettled(events: readonly VerdictEvent[], order: string): readonly VerdictEvent[] {
+export function markOrderEventsSettled(
+  events: readonly VerdictEvent[],
+  order: string,
+): readonly VerdictEvent[] {
   if (!events.some((event) => event.order === order && !event.settled)) return events;
   return events.map((event) => (event.order === order ? { ...event, settled: true } : event));
 }
@@ -338,13 +342,13 @@ export function listAttemptedOrders(events: readonly VerdictEvent[]): readonly s
 }
 
 /** Tells from the remembered requests whether the order was not asked for, turned away or granted. */
-export function findRememberedOrderStage(events: readonly VerdictEvent[], order: string): OrderStage {
+export function classifyRememberedOrder(events: readonly VerdictEvent[], order: string): OrderStage {
   const asked = events.filter((event) => event.order === order);
-  return asked.length === 0 ? 'notAsked' : toOrderStage(asked.some(({ granted }) => granted));
+  return asked.length === 0 ? 'notAsked' : toAskedOrderStage(asked.some(({ granted }) => granted));
 }
 
 /** Returns a binding or override if it is valid at `now`, otherwise null. */
-export function keepIfValid<T extends { readonly expiresAt: number | null }>(
+export function keepUnlessExpired<T extends { readonly expiresAt: number | null }>(
   item: T | null,
   now: number,
 ): T | null {

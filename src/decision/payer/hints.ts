@@ -3,10 +3,10 @@ import { Type } from '#base/json-schema.ts';
 import { list, nullable, plainText, shape, type ValueOf, yesNo } from '#base/shapes.ts';
 import {
   type Attributes,
-  attributesSchema,
   DECLARED_ATTRIBUTES_MAX,
   NO_ATTRIBUTES,
   type NullableAttributeValue,
+  recordedAttributesSchema,
 } from './attributes.ts';
 import type { DeviceCounts } from './known-devices.ts';
 
@@ -88,7 +88,7 @@ export const ScoreHintsSchema = shape('What one score says about the device and 
     shape('While the secret of the HMACs is being changed: the same under the secret before', {
       fingerprint,
       ip,
-      attributes: Type.Optional(attributesSchema),
+      attributes: Type.Optional(recordedAttributesSchema),
     }),
   ),
   jsOk: nullable(yesNo('The page ran JavaScript; null when nobody said')),
@@ -96,7 +96,7 @@ export const ScoreHintsSchema = shape('What one score says about the device and 
   userAgentPresent: yesNo('A User-Agent was sent'),
   userAgentIsAutomated: yesNo('The User-Agent is that of a program'),
   userAgentIsApp: yesNo("The User-Agent is that of a native app's HTTP library"),
-  attributes: Type.Optional(attributesSchema),
+  attributes: Type.Optional(recordedAttributesSchema),
 });
 
 export type ScoreHints = ValueOf<typeof ScoreHintsSchema>;
@@ -216,7 +216,7 @@ export function addScoreHints(before: Hints | null, score: ScoreHints, now: numb
 }
 
 /** Removes expired hints and scores. Returns null if nothing is left. */
-export function keepRememberedHints(hints: Hints | null, now: number): Hints | null {
+export function removeExpiredHints(hints: Hints | null, now: number): Hints | null {
   if (hints === null) return null;
   const shown = hints.shown.filter(({ lastAt }) => now - lastAt < HINTS_VALID_MS);
   const asked = hints.asked.filter(({ at }) => now - at < HINTS_VALID_MS);
@@ -225,12 +225,12 @@ export function keepRememberedHints(hints: Hints | null, now: number): Hints | n
 }
 
 /** Returns the hints from which a score request is answered: the ones that were known when it was first asked. */
-export function restoreKnownHints({ knownHints, devices }: AskedScore): KnownHints {
+export function getHintsOfAskedScore({ knownHints, devices }: AskedScore): KnownHints {
   return { ...summarizeHints(knownHints, true), devices: devices ?? countDevicesAmong(knownHints) };
 }
 
 /** Returns the hints that are known at `now`. */
-export function summarizeKnownHints(hints: Hints | null, now: number): KnownHints {
+export function getKnownHints(hints: Hints | null, now: number): KnownHints {
   if (hints === null) return NO_HINTS;
   const known = hints.shown.filter(({ lastAt }) => now - lastAt < HINTS_VALID_MS);
   return summarizeHints(

@@ -61,8 +61,8 @@ interface ShownDevice {
 }
 
 /** Adds a device that was shown at `now` (epoch ms). Returns the same text if nothing is new. */
-export function noteShownDevice(packed: string, { id, formerId }: ShownDevice, now: number): string {
-  const devices = unpackDevices(forgetOldDevices(packed, now), now);
+export function addShownDeviceToPacked(packed: string, { id, formerId }: ShownDevice, now: number): string {
+  const devices = unpackDevices(excludeOldPackedDevices(packed, now), now);
   const name = toDeviceName(id);
   const known =
     devices.find((device) => device.name === name) ??
@@ -74,7 +74,7 @@ export function noteShownDevice(packed: string, { id, formerId }: ShownDevice, n
 }
 
 /** Removes the devices that were last shown too long ago. Returns the same text if no device is removed. */
-export function forgetOldDevices(packed: string, now: number): string {
+export function excludeOldPackedDevices(packed: string, now: number): string {
   let start = 0;
   while (start < packed.length && isForgotten(readLastDay(packed, start, now), now))
     start += DEVICE_CHARACTERS;
@@ -85,9 +85,9 @@ export function forgetOldDevices(packed: string, now: number): string {
  * Removes the devices that were last shown too long ago from both lists. Returns the same object if no device is
  * removed.
  */
-export function keepRememberedDevices(devices: KnownDevices, now: number): KnownDevices {
-  const fingerprints = forgetOldDevices(devices.fingerprints, now);
-  const ips = forgetOldDevices(devices.ips, now);
+export function excludeOldKnownDevices(devices: KnownDevices, now: number): KnownDevices {
+  const fingerprints = excludeOldPackedDevices(devices.fingerprints, now);
+  const ips = excludeOldPackedDevices(devices.ips, now);
   return fingerprints === devices.fingerprints && ips === devices.ips ? devices : { fingerprints, ips };
 }
 
@@ -140,7 +140,7 @@ export function listRememberedDevices(packed: string, now: number): readonly Lis
 }
 
 function countPacked(packed: string, now: number): number {
-  return forgetOldDevices(packed, now).length / DEVICE_CHARACTERS;
+  return excludeOldPackedDevices(packed, now).length / DEVICE_CHARACTERS;
 }
 
 /** Reads the day from the last two digits: 12 bits, of which 9 are the day. */

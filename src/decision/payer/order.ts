@@ -5,6 +5,7 @@ import type { ClientKey } from './client-key.ts';
 
 export const OUTCOMES = ['PAID', 'UNPAID'] as const;
 
+/** PAID or UNPAID. A reversal is UNPAID with the cause REVERSED. */
 export type Outcome = (typeof OUTCOMES)[number];
 
 export const outcomeSchema = describedChoice<Outcome>(
@@ -69,7 +70,7 @@ export type DatedReport = ValueOf<typeof DatedReportSchema>;
 export type OrderStage = 'granted' | 'turnedAway' | 'notAsked';
 
 /** Returns the stage of an order that was asked for. */
-export function toOrderStage(granted: boolean): OrderStage {
+export function toAskedOrderStage(granted: boolean): OrderStage {
   return granted ? 'granted' : 'turnedAway';
 }
 
@@ -280,7 +281,7 @@ export function findReversedAt(known: KnownOrder): number | null {
 }
 
 /** Whether a report states the amount that is taken back, while the order is still paid. */
-export function isCurrentPartialReversal(known: KnownOrder, report: DatedReport): boolean {
+export function isPartialReversalInForce(known: KnownOrder, report: DatedReport): boolean {
   if (!isPayment(known) || !isReversal(report)) return false;
   const payment = readPayment(listReports(known), known.amount);
   const taken = parseMoney(report.amount ?? '');

@@ -2,7 +2,13 @@ import { parseMoney } from './amount.ts';
 import { BASE64_DIGITS, formatBase64Number, parseBase64Number } from './client-key.ts';
 import { convertBetweenTimeAndAge } from './instant.ts';
 import type { KnownOrder } from './order.ts';
-import { decodeReports, decodeResult, encodeReports, encodeResult, RESULT_CODE_LIMIT } from './order-text.ts';
+import {
+  decodeReportCells,
+  decodeResultCode,
+  encodeReportCells,
+  RESULT_CODE_EXCLUSIVE_MAX,
+  toResultCode,
+} from './order-text.ts';
 import { NO_OUTCOMES, type OutcomeTally, type RecentOrder } from './outcomes.ts';
 
 type OlderRow = [lastPaidAge: number | null, lastUnpaidAge: number | null, unpaidChain: number];
@@ -26,12 +32,12 @@ export type OutcomesRow =
 const TOKEN_CHARACTERS = 6;
 
 /** This is added to the number of a result if the amount equals that of the order before it in the text. */
-const SAME_AMOUNT = RESULT_CODE_LIMIT;
+const SAME_AMOUNT = RESULT_CODE_EXCLUSIVE_MAX;
 /** This is added to the number of a result if the order was turned away. */
-const TURNED_AWAY = 2 * RESULT_CODE_LIMIT;
+const TURNED_AWAY = 2 * RESULT_CODE_EXCLUSIVE_MAX;
 
-/** Encodes a tally for a state of `lastAt` (epoch ms). `decodeOutcomes` gives the same tally back. */
-export function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow {
+/** Encodes a tally for a state of `lastAt` (epoch ms). `decodeOutcomesRow` gives the same tally back. */
+export function encodeOutcomesRow(tally: OutcomeTally, lastAt: number): OutcomesRow {
   const { paidCount, unpaidCount, neitherCount, recent, older } = tally;
   if (paidCount + unpaidCount + neitherCount === 0) return 0;
   const orders = recent.toReversed();
@@ -55,14 +61,15 @@ export function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow
   return row;
 }
 
-/** Decodes a tally that `encodeOutcomes` wrote for a state of `lastAt`. */
-export function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
+/** Decodes a tally that `encodeOutcomesRow` wrote for a state of `lastAt`. */
+export function decodeOutcomesRow(row: OutcomesRow, lastAt: number): OutcomeTally {
   if (row === 0) return NO_OUTCOMES;
   const [paidCount, unpaidCount, neitherCount, newestAge = 0, orders, amounts, reports, older] = row;
   const recent = unpackOrders(orders || '', lastAt - newestAge, (amounts || '').split(','));
   for (const [place, ...cells] of reports || []) {
     const order = recent[place];
-    if (order !== undefined) recent[place] = { ...order, reports: decodeReports(cells, order.occurredAt) };
+    if (order !== undefined)
+      recent[place] = { ...order, reports: decodeReportCells(cells, order.occurredAt) };
   }
   return {
     paidCount,
@@ -94,7 +101,7 @@ function packOrders(orders: readonly RecentOrder[]): string {
     const turnedAway = order.turnedAway ? TURNED_AWAY : 0;
     return (
       order.token +
-      BASE64_DIGITS.charAt(encodeResult(order) + same + turnedAway) +
+      BASE64_DIGITS.charAt(toResultCode(order) + same + turnedAway) +
       formatBase64Number(distances[place] ?? 0, width)
     );
   });
@@ -127,7 +134,11 @@ function unpackOrders(packed: string, newestAt: number, cells: readonly string[]
     if ((code & SAME_AMOUNT) === 0) amount = amounts.next().value ?? null;
     occurredAt -= parseBase64Number(packed.slice(start + TOKEN_CHARACTERS + 1, start + length));
     const exposed = (code & TURNED_AWAY) === 0 ? {} : { turnedAway: true as const };
-    const known: KnownOrder = { ...decodeResult(code % RESULT_CODE_LIMIT), occurredAt, ...exposed };
+    const known: KnownOrder = {
+      ...decodeResultCode(code % RESULT_CODE_EXCLUSIVE_MAX),
+      occurredAt,
+      ...exposed,
+    };
     orders.push(amount === null ? { ...known, token } : { ...known, amount, token });
   }
   return orders;
@@ -146,6 +157,6 @@ function parseAmounts(cells: readonly string[]): readonly (string | null)[] {
 function encodeReportsRows(orders: readonly RecentOrder[]): ReportsRow[] | 0 {
   const rows: ReportsRow[] = [];
   for (const [place, { reports, occurredAt }] of orders.entries())
-    if (reports !== undefined) rows.push([place, ...encodeReports(reports, occurredAt)]);
+    if (reports !== undefined) rows.push([place, ...encodeReportCells(reports, occurredAt)]);
   return rows.length === 0 ? 0 : rows;
 }

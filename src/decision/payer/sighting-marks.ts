@@ -1,5 +1,5 @@
 import type { OutcomeChange } from './changes.ts';
-import { type ClientState, keepIfValid } from './client-state.ts';
+import { type ClientState, keepUnlessExpired } from './client-state.ts';
 import { findCountedOutcome, findLastOutcome } from './outcomes.ts';
 
 /** The marks of a client on a sighting, as they were before the request that noted the sighting. */
@@ -80,7 +80,7 @@ export function getSightingMarks(
   return {
     paying: state.outcomes.paidCount > 0,
     unpaid: findLastOutcome(state.outcomes) === 'UNPAID',
-    blocked: state.lastVerdictBlocked || keepIfValid(state.override, now)?.group === 'BLOCKED',
+    blocked: state.lastVerdictBlocked || keepUnlessExpired(state.override, now)?.group === 'BLOCKED',
     unpaidOrders: Math.min(UNPAID_ORDERS_MAX, state.outcomes.unpaidCount),
   };
 }
@@ -94,6 +94,6 @@ export function encodeSightingMarks({ paying, unpaid, blocked, unpaidOrders }: S
  * Adds a payment of the client to encoded marks: the client is paying, and its newest order may be unpaid in spite of
  * the payment.
  */
-export function addPaymentMark(bits: number, isUnpaid: boolean): number {
+export function addPaymentToMarkBits(bits: number, isUnpaid: boolean): number {
   return isUnpaid ? bits | 1 : (bits | 1) & ~2;
 }

@@ -10,12 +10,13 @@ export const VERDICT_WINDOW_MS_MAX = 24 * 3_600_000;
 /** Windows up to this length are counted in steps of ten minutes, longer windows in steps of an hour. */
 const FINE_WINDOW_MS_MAX = 2 * 3_600_000;
 
-/** The highest count of verdicts on a device: in one step (as many as two bytes hold), and in a whole window. */
+/** The highest count of verdicts on a device in one step, as many as two bytes hold. */
 export const VERDICTS_OF_STEP_MAX = 65_535;
-export const VERDICTS_ON_DEVICE_MAX = 10_000;
+/** The highest count of verdicts on a device in a whole window. */
+export const VERDICTS_IN_WINDOW_MAX = 10_000;
 
 /** The index of a window's steps in `VERDICT_STEPS`, and the first step that the window reaches. */
-export interface StepRange {
+export interface WindowFirstStep {
   readonly ring: number;
   readonly first: number;
 }
@@ -24,7 +25,7 @@ export interface StepRange {
  * Finds the steps that a window reaches at a moment. The steps contain all verdicts within the window, and those of
  * up to one step before it. A longer window reaches everything that a shorter one reaches.
  */
-export function getStepRange(windowMs: number, at: number): StepRange {
+export function getWindowFirstStep(windowMs: number, at: number): WindowFirstStep {
   const ring = windowMs <= FINE_WINDOW_MS_MAX ? 0 : 1;
   return { ring, first: getStepNumber(ring, at - windowMs) };
 }

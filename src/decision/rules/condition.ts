@@ -32,7 +32,7 @@ export function isFactRef(value: ComparedWith): value is FactRef {
 }
 
 /** Whether the fact is an attribute that is kept as an HMAC alone. */
-export function keepsPseudonym({ fact }: FactRef): boolean {
+export function isPseudonymFact({ fact }: FactRef): boolean {
   return fact.kind === 'attribute' && fact.declared?.pseudonym === true;
 }
 
@@ -83,7 +83,7 @@ interface ConditionFold<Own, Compared, Result> {
 }
 
 /** The functions that compute results of one type from the conditions of rules. */
-export type FoldOf<Result> = ConditionFold<WrittenMembers, ComparisonMembers, Result>;
+export type RuleConditionFold<Result> = ConditionFold<WrittenMembers, ComparisonMembers, Result>;
 
 /**
  * Computes the result of a condition from the results of its parts, beginning with the innermost ones. All code that
@@ -167,9 +167,9 @@ const MEMBERSHIP = ['in', 'notIn'] as const;
 const KNOWLEDGE = ['known'] as const;
 
 /** The operators of rules: those of json-rules-engine, the two for multiples, and `known`. */
-export const OPERATORS = [...EQUALITY, ...ORDER, ...MEMBERSHIP, ...DIVISION, ...KNOWLEDGE] as const;
+export const OPERATOR_NAMES = [...EQUALITY, ...ORDER, ...MEMBERSHIP, ...DIVISION, ...KNOWLEDGE] as const;
 
-export type OperatorName = (typeof OPERATORS)[number];
+export type OperatorName = (typeof OPERATOR_NAMES)[number];
 
 /** Lists the operators that fit a fact. */
 export function listFittingOperators(fact: {

@@ -3,7 +3,7 @@ import { createAttributeFact, formatAttributeFactLabel } from '#decision/facts/a
 import { FACTS } from '#decision/facts/catalogue.ts';
 import type { Fact, FactDomain } from '#decision/facts/fact.ts';
 import { FACT_SYNONYMS, splitIntoWords } from '#decision/facts/fact-synonyms.ts';
-import { FACT_QUESTIONS, type FactQuestion } from '#decision/facts/questions.ts';
+import { QUESTIONS_WITH_FACTS, type QuestionWithFacts } from '#decision/facts/questions.ts';
 import type { DeclaredAttributes } from '#decision/payer/attributes.ts';
 
 /** A fact of the catalogue, as analysts look it up. */
@@ -17,7 +17,7 @@ export interface FactSummary {
   readonly description: string;
 }
 
-interface AnsweredQuestion extends Omit<FactQuestion, 'facts'> {
+interface AnsweredQuestion extends Omit<QuestionWithFacts, 'facts'> {
   readonly facts: readonly FactSummary[];
 }
 
@@ -26,14 +26,14 @@ interface AnsweredQuestion extends Omit<FactQuestion, 'facts'> {
  * word is given, returns only facts that match it. A fact matches if its name, description, values or question
  * contain the word, or if other products call the fact by this word.
  */
-export function listFactsByQuestion(
+export function listQuestionsWithFacts(
   declared: DeclaredAttributes,
   word: string | null,
 ): readonly AnsweredQuestion[] {
   const own = [...declared.values()].map((attribute) =>
     summarizeFact(formatAttributeFactLabel(attribute.name), createAttributeFact(attribute)),
   );
-  return FACT_QUESTIONS.flatMap((question) => {
+  return QUESTIONS_WITH_FACTS.flatMap((question) => {
     const all = question.facts.flatMap((name) => {
       const fact = FACTS.get(name);
       return fact === undefined ? [] : [summarizeFact(name, fact), ...(name === 'attribute' ? own : [])];

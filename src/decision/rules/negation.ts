@@ -1,9 +1,9 @@
 import {
   type Comparison,
   type Condition,
-  type FoldOf,
   foldCondition,
   type OperatorName,
+  type RuleConditionFold,
 } from './condition.ts';
 
 /** `holds` is the condition without "not". `fails` is its negation, also without "not". */
@@ -25,7 +25,7 @@ export function moveNegations(condition: Condition, moved: NegationCache = new M
   return foldCondition(condition, NEGATION_FOLD, moved).holds;
 }
 
-const NEGATION_FOLD: FoldOf<Polarities> = {
+const NEGATION_FOLD: RuleConditionFold<Polarities> = {
   group: (kind, parts, condition) => ({
     holds: isUnchanged(condition, parts)
       ? condition
@@ -55,7 +55,7 @@ export function negateCondition(condition: Condition): Condition {
   return foldCondition(moveNegations(condition), COMPLEMENT_FOLD);
 }
 
-const COMPLEMENT_FOLD: FoldOf<Condition> = {
+const COMPLEMENT_FOLD: RuleConditionFold<Condition> = {
   group: (kind, conditions, { at }) => ({ kind: kind === 'all' ? 'any' : 'all', conditions, at }),
   not: (part) => part,
   reference: (_name, part) => part,

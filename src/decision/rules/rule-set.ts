@@ -2,7 +2,7 @@ import { Type } from '#base/json-schema.ts';
 import { choice, describedChoice, withExample } from '#base/shapes.ts';
 import type { VERDICTS } from '#decision/decision-words.ts';
 import type { ConcludedFact, FactValue, NullableFactValue, SharingQuestions } from '#decision/facts/fact.ts';
-import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import type { AttributePseudonymizer } from '#decision/payer/attribute-hmacs.ts';
 import type { DeclaredAttribute, DeclaredAttributes } from '#decision/payer/attributes.ts';
 import type { ClientGroup } from '#decision/payer/client-state.ts';
 import type { LadderSettings } from '#decision/payer/ladder.ts';
@@ -27,7 +27,7 @@ export const RULE_VERSION_FORM =
 export const RULE_VERSION_PATTERN = '^p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})(-[a-z][a-z0-9]{0,15})?$';
 
 /** The schema of a version that a person writes and that is not checked yet. */
-export function createVersionTextSchema(description: string) {
+export function createUncheckedVersionSchema(description: string) {
   const told = { pattern: RULE_VERSION_PATTERN };
   return withExample(
     Type.String({ minLength: 1, maxLength: 32, wellFormed: true, told, description }),
@@ -49,7 +49,7 @@ export function isRuleVersion(text: string): text is RuleVersion {
   return RULE_VERSION.test(text);
 }
 
-export function explainBadVersionName(text: string): string {
+export function describeBadVersionName(text: string): string {
   return `"${text}" is not a valid name of a version, which is ${RULE_VERSION_FORM}`;
 }
 
@@ -77,7 +77,8 @@ const VERDICT_MEANINGS = {
 } as const satisfies Record<Verdict, string>;
 
 export const verdictSchema = describedChoice<Verdict>(VERDICT_MEANINGS, 'What the caller is to do');
-export const createVerdictWordSchema = <const V extends Verdict>(name: V) =>
+/** The schema of a member that can only be this one verdict. */
+export const createSingleVerdictSchema = <const V extends Verdict>(name: V) =>
   choice([name], VERDICT_MEANINGS[name]);
 
 interface ConcludedFactRef {
@@ -161,7 +162,7 @@ export interface VerdictParams {
 }
 
 /** A ladder of a rule set, with the places of its levels. */
-export interface WrittenLadder extends LadderSettings {
+export interface LadderWithLocations extends LadderSettings {
   /** The places of the levels by the name of their ladder. '' is the ladder without a name. */
   readonly levelsAt: Readonly<Record<string, readonly Location[]>>;
 }
@@ -174,7 +175,7 @@ export interface PlatformSettings {
   readonly smoothing: Smoothing;
   /** Whether score answers carry payLimitValue. */
   readonly scoringLimits: boolean;
-  readonly ladder: WrittenLadder;
+  readonly ladder: LadderWithLocations;
 }
 
 /** A rule set that was parsed without problems. Only `parseRuleSet` makes one. */
@@ -200,7 +201,7 @@ export interface ParsedRules {
   /** The items of `payLimitValue` by client group. Empty if the rule set has no limits. */
   readonly limits: ReadonlyMap<ClientGroup, readonly string[]>;
   /** The lists that rules name with `value: { list: NAME }`, by name. */
-  readonly lists: ReadonlyMap<string, RuleList>;
+  readonly lists: ReadonlyMap<string, RuleSetValueList>;
   /** The promises that the rule set breaks on purpose. */
   readonly meant: MeantBreaches;
 }
@@ -282,7 +283,7 @@ export interface RuleSet extends ParsedRules {
   /** The pseudonyms that rules compare with constants. */
   readonly hashedFacts: readonly FactRef[];
   /** The HMACs by which rules compare pseudonyms with constants. */
-  readonly attributeHmacs: AttributeHmacs;
+  readonly attributeHmacs: AttributePseudonymizer;
   /** Whether there is a release.json that agrees with the files. Only such a version may become active. */
   readonly released: boolean;
   readonly groups: { readonly rules: readonly MatchableRule<GroupParams>[]; readonly otherwise: ClientGroup };
@@ -304,7 +305,7 @@ export interface RuleSet extends ParsedRules {
 }
 
 /** A list of the rule set that rules compare facts with. Its file is `lists/NAME.yaml`. */
-export interface RuleList {
+export interface RuleSetValueList {
   readonly name: string;
   readonly description: string;
   readonly values: readonly FactValue[];
@@ -331,7 +332,7 @@ const LIST_NAME_FORM =
 /** The message about a list that cannot have its name. */
 export const LIST_NAME_MESSAGE = `The name of a list has ${LIST_NAME_FORM}.`;
 
-export function explainBadListName(name: string): string {
+export function describeBadListName(name: string): string {
   return `the name of a list has ${LIST_NAME_FORM}, unlike "${name}"`;
 }
 

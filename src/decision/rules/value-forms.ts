@@ -1,5 +1,5 @@
 import { CURRENCY_PATTERN } from '#decision/payer/amount.ts';
-import { PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '#decision/payer/client-key.ts';
+import { PLATFORM_NAME_FORM_TEXT, PLATFORM_NAME_PATTERN } from '#decision/payer/client-key.ts';
 import type { FactRef } from './condition.ts';
 
 /** Rounded facts, with their number of decimals. */
@@ -38,7 +38,7 @@ const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
     'platform',
     {
       pattern: new RegExp(PLATFORM_NAME_PATTERN),
-      words: `a platform name has ${PLATFORM_NAME_FORM}`,
+      words: `a platform name has ${PLATFORM_NAME_FORM_TEXT}`,
       createText: (number) => `other${number === 0 ? '' : `-${number}`}`,
     },
   ],

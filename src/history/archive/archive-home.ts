@@ -10,7 +10,7 @@ import {
   type ArchiveState,
   COMMIT_ENDING,
   type FileToStore,
-  findNewestCommit,
+  findNewestCommitName,
   formatCommitName,
   LOG_FOLDER,
   type LogHome,
@@ -75,7 +75,7 @@ export class FolderHome implements ArchiveHome {
   }
 
   newestCommit(): string | null {
-    return findNewestCommit(listFileNames(join(this.folder, LOG_FOLDER)));
+    return findNewestCommitName(listFileNames(join(this.folder, LOG_FOLDER)));
   }
 
   /** Only one writer can take the name of a commit, because link(2) refuses the second one. */
@@ -123,14 +123,14 @@ export class FolderHome implements ArchiveHome {
   }
 
   async readId(): Promise<string> {
-    const path = join(this.folder, ID_FILE);
+    const path = join(this.folder, ARCHIVE_ID_FILE);
     if (!existsSync(path)) await this.writeId(randomUUID());
     return readFileSync(path, 'utf8').trim();
   }
 
   async writeId(id: string): Promise<void> {
     // If another process has just made an id, that id stays.
-    createFileOnce(join(this.folder, ID_FILE), id);
+    createFileOnce(join(this.folder, ARCHIVE_ID_FILE), id);
   }
 
   async adopt(): Promise<never> {
@@ -153,7 +153,7 @@ export function listFilesBelow(folder: string): readonly string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-export const ID_FILE = 'archive-id';
+export const ARCHIVE_ID_FILE = 'archive-id';
 /** The folder with the rule sets that decided, by digest. */
 export const RULE_SETS_FOLDER = 'rule-sets';
 
@@ -171,6 +171,6 @@ export async function isArchivedElsewhere(
 
 /** Reads the id of the archive in a folder. Returns null if the folder is no archive. */
 export function readArchiveId(folder: string): string | null {
-  const path = join(folder, ID_FILE);
+  const path = join(folder, ARCHIVE_ID_FILE);
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
 }

@@ -174,7 +174,7 @@ export class ArchiveLog {
     const version = state.version + 1;
     const made: LoggedCommit = { ...commit, parent: this.#home.newestCommit() };
     if (
-      parseCommitVersion(made.parent) !== state.version ||
+      toCommitVersion(made.parent) !== state.version ||
       !(await this.#home.addCommit(version, JSON.stringify(made)))
     )
       throw new CommitConflict(`commit ${version} was made by somebody else`);
@@ -232,7 +232,7 @@ export class ArchiveLog {
 /** Whether a file of the log is so old that no reader of this state needs it. */
 export function isOldLogFile(path: string, { version }: ArchiveState): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
-  return LOG_FILE.test(name) && parseCommitVersion(name) < version - BEHIND_COMMITS_MAX;
+  return LOG_FILE.test(name) && toCommitVersion(name) < version - BEHIND_COMMITS_MAX;
 }
 
 /**
@@ -247,12 +247,12 @@ export function formatCommitName(version: number): string {
 }
 
 /** Parses the number from a commit's name. Returns 0 for null, which stands for the time before the first commit. */
-export function parseCommitVersion(name: string | null): number {
+export function toCommitVersion(name: string | null): number {
   return name === null ? 0 : Number.parseInt(name, 10);
 }
 
 /** Finds the newest commit among the file names of a log. Returns null if there is none. */
-export function findNewestCommit(files: Iterable<string>): string | null {
+export function findNewestCommitName(files: Iterable<string>): string | null {
   const names = [...files].flatMap((file) => LOG_FILE.exec(file)?.[1] ?? []);
   return names.toSorted().at(-1) ?? null;
 }

@@ -342,13 +342,13 @@ export function excludeSegments(
   return segments.filter(({ name }) => !names.has(name));
 }
 
-/** The numbers (`toClientNumber`) of erased clients whom the archive may still hold. */
+/** The numbers (`toClientNumberText`) of erased clients whom the archive may still hold. */
 export type ErasedClientNumbers = readonly string[];
 
 /**
  * Reads from the store which clients were erased and may still be in the archive. Call it before the archive is read.
  */
-export async function readErasedClientNumbers(
+export async function readUnshippedErasedClientNumbers(
   store: Pick<Store, 'unshippedErasures'>,
 ): Promise<ErasedClientNumbers> {
   const erasures = await store.unshippedErasures();

@@ -25,7 +25,7 @@ export function readSalt(folder: string): string | null {
  * Makes sure that this process can read the archive's salt from the local folder. It is no error if the archive has
  * lost its salt or has none yet. Throws StoreUnavailable if the home cannot be reached.
  */
-export async function fetchSalt(home: ArchiveHome): Promise<void> {
+export async function makeSaltReadableLocally(home: ArchiveHome): Promise<void> {
   const missing = await home.makeReadable([{ path: SALT_FILE, bytes: null }]);
   if (missing.get(SALT_FILE) === 'away')
     throw new StoreUnavailable(`${home.name}: ${SALT_FILE} cannot be read; it is tried again`);
@@ -35,7 +35,7 @@ export async function fetchSalt(home: ArchiveHome): Promise<void> {
  * Writes the salt if the archive has none. If the process is killed meanwhile, the archive still has no salt, and the
  * next process writes it.
  */
-export async function writeSalt(home: ArchiveHome, salt: string): Promise<void> {
+export async function writeSaltIfMissing(home: ArchiveHome, salt: string): Promise<void> {
   const { folder } = home;
   if (readSalt(folder) !== null) return;
   makeOwnFolder(folder);
@@ -69,7 +69,7 @@ export function requireSameSalt(
  * Opens the store as `openStore` does. An archive with a salt shows that there was a store before. So an empty store
  * is refused until a person accepts it. The accepted store takes the archive's salt. Throws SaltRefused.
  */
-export async function openStoreWithLocalSalt(
+export async function openStoreBesideArchiveFolder(
   place: OpenStoreOptions & { readonly archiveDir: string | null },
   ...listeners: StoreListeners
 ): Promise<Store> {

@@ -4,7 +4,7 @@ import { makeOwnFolder } from '#base/files/folders.ts';
 import { NamedError } from '#base/named-error.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { Archive } from './archive.ts';
-import { ID_FILE, RULE_SETS_FOLDER, readArchiveId } from './archive-home.ts';
+import { ARCHIVE_ID_FILE, RULE_SETS_FOLDER, readArchiveId } from './archive-home.ts';
 import { replaceArchiveState, type Segment } from './archive-log.ts';
 import { SALT_FILE } from './archived-salt.ts';
 import { QUARANTINE_FOLDER } from './quarantine.ts';
@@ -46,7 +46,7 @@ export async function backUp(archive: Archive, target: string): Promise<BackupRe
     makeOwnFolder(target);
     // The quarantine is copied anew, so that entries of erased clients are removed from the backup, too.
     rmSync(join(target, QUARANTINE_FOLDER), { recursive: true, force: true });
-    for (const name of [RULE_SETS_FOLDER, QUARANTINE_FOLDER, ID_FILE, SALT_FILE])
+    for (const name of [RULE_SETS_FOLDER, QUARANTINE_FOLDER, ARCHIVE_ID_FILE, SALT_FILE])
       if (existsSync(join(folder, name))) cpSync(join(folder, name), join(target, name), { recursive: true });
     replaceArchiveState(target, state);
     await backup.removeUnnamedFiles(state);

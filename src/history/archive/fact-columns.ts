@@ -1,11 +1,11 @@
-import { formatAttributeFactLabel, parseAttributeFactLabel } from '#decision/facts/attribute.ts';
+import { formatAttributeFactLabel, parseAttributeNameFromLabel } from '#decision/facts/attribute.ts';
 import { FACTS as CATALOGUE } from '#decision/facts/catalogue.ts';
 import type { NullableFactValue } from '#decision/facts/fact.ts';
 import { getFactValueType } from '#decision/redecision.ts';
 import type { FactRef } from '#decision/rules/condition.ts';
 
 /** The DuckDB types of the values of facts. */
-export type FactType = 'BOOLEAN' | 'BIGINT' | 'DOUBLE' | 'VARCHAR';
+export type FactColumnType = 'BOOLEAN' | 'BIGINT' | 'DOUBLE' | 'VARCHAR';
 
 /**
  * The key of the column that keeps a fact's value. The key is the fact's label, such as `paidCount`. For an
@@ -14,7 +14,7 @@ export type FactType = 'BOOLEAN' | 'BIGINT' | 'DOUBLE' | 'VARCHAR';
  */
 export type FactKey = string;
 
-export type FactTypes = ReadonlyMap<FactKey, FactType>;
+export type FactColumnTypes = ReadonlyMap<FactKey, FactColumnType>;
 
 /**
  * The columns of attributes by the types of their values, such as `fact_attribute_card_country` and
@@ -24,7 +24,7 @@ const ATTRIBUTE_COLUMNS = {
   string: { word: 'attribute', type: 'VARCHAR', json: ['VARCHAR'] },
   number: { word: 'attributeNumber', type: 'DOUBLE', json: ['DOUBLE', 'BIGINT', 'UBIGINT', 'HUGEINT'] },
   boolean: { word: 'attributeFlag', type: 'BOOLEAN', json: ['BOOLEAN'] },
-} as const satisfies Record<string, { word: string; type: FactType; json: readonly string[] }>;
+} as const satisfies Record<string, { word: string; type: FactColumnType; json: readonly string[] }>;
 
 type ValueType = keyof typeof ATTRIBUTE_COLUMNS;
 
@@ -45,8 +45,8 @@ function readAttributeKey(key: FactKey): { readonly label: string; readonly type
  * Returns the key of the fact with this label and this recorded value. If the value of an attribute is not known, it
  * has no type, and the key is that of a text.
  */
-export function toFactKey(label: string, value: NullableFactValue): FactKey {
-  if (parseAttributeFactLabel(label) === null) return label;
+export function getKeyOfRecordedFact(label: string, value: NullableFactValue): FactKey {
+  if (parseAttributeNameFromLabel(label) === null) return label;
   return toAttributeKey(label, VALUE_TYPES.find((type) => type === typeof value) ?? 'string');
 }
 
@@ -59,7 +59,9 @@ export function getColumnOfFactRef({ label, fact }: Pick<FactRef, 'label' | 'fac
 }
 
 /** Lists the columns that an attribute with this name may have, one for each type of value. */
-export function listColumnsOfAttribute(name: string): readonly (readonly [column: string, type: FactType])[] {
+export function listColumnsOfAttribute(
+  name: string,
+): readonly (readonly [column: string, type: FactColumnType])[] {
   return VALUE_TYPES.map((type) => [
     toColumnOfFactKey(toAttributeKey(formatAttributeFactLabel(name), type)),
     ATTRIBUTE_COLUMNS[type].type,
@@ -72,7 +74,7 @@ export function listColumnsOfAttribute(name: string): readonly (readonly [column
  */
 export function getJsonSourceOfFact(
   key: FactKey,
-  type: FactType,
+  type: FactColumnType,
 ): { label: string; type: string; sql: (path: string) => string } {
   const attribute = readAttributeKey(key);
   if (attribute === null) return { label: key, type, sql: (path) => path };
@@ -96,7 +98,7 @@ export function toColumnOfFactKey(key: FactKey): string {
     const attribute = readAttributeKey(key);
     if (attribute === null) return FACT + toColumnWords(key);
     const { word } = ATTRIBUTE_COLUMNS[attribute.type];
-    return `${FACT}${word}_${toSnakeName(parseAttributeFactLabel(attribute.label) ?? '')}`;
+    return `${FACT}${word}_${toSnakeName(parseAttributeNameFromLabel(attribute.label) ?? '')}`;
   });
 }
 
@@ -128,7 +130,7 @@ function parseSnakeName(text: string): string {
 }
 
 /** Parses the name of a fact's column to the fact's label. Returns null for any other column. */
-export function parseFactColumn(column: string): string | null {
+export function parseLabelOfFactColumn(column: string): string | null {
   if (!column.startsWith(FACT)) return null;
   const rest = column.slice(FACT.length);
   const attribute = parseAttributeColumn(rest);
@@ -146,15 +148,15 @@ function parseAttributeColumn(rest: string): { readonly name: string; readonly t
 }
 
 /** Returns the DuckDB type of a fact's column. */
-export function getTypeOfFactColumn(column: string): FactType {
+export function getTypeOfFactColumn(column: string): FactColumnType {
   const attribute = parseAttributeColumn(column.slice(FACT.length));
   return attribute === null
-    ? getTypeOfFactKey(parseFactColumn(column) ?? '')
+    ? getTypeOfFactKey(parseLabelOfFactColumn(column) ?? '')
     : ATTRIBUTE_COLUMNS[attribute.type].type;
 }
 
 /** Returns the DuckDB type of a fact's values. A fact that is not in the catalogue has the type of a text. */
-export function getTypeOfFactKey(key: FactKey): FactType {
+export function getTypeOfFactKey(key: FactKey): FactColumnType {
   const attribute = readAttributeKey(key);
   if (attribute !== null) return ATTRIBUTE_COLUMNS[attribute.type].type;
   const [name = ''] = key.split('(');

@@ -79,7 +79,8 @@ export function hasStatusSql(reports: string, status: OrderStatus): string {
  */
 export const ORDER_KEY_SQL = 'hash(client_hash, order_ref)';
 
-export const GRANTED_SQL = "verdict IN ('GET_NEW', 'GET_SAME_STICKY')";
+/** SQL for one decision: whether it is an attempt. */
+export const IS_ATTEMPT_SQL = "verdict IN ('GET_NEW', 'GET_SAME_STICKY')";
 
 /** The time after a wait, in ms, during which the client's actions count as the result of the wait. */
 export const WAIT_EFFECT_MS = DAY_MS;
@@ -122,7 +123,7 @@ export async function createOrderViews(duck: QueryEngine): Promise<void> {
         any_value(order_ref) AS order_ref, count(*) AS decisions, min(decided_at) AS first_at, max(decided_at) AS last_at,
         arg_max(fact_amount, seq) AS amount, arg_max(fact_currency, seq) AS currency,
         coalesce(arg_min(fact_finalCount, seq), 0) > 0 AS has_history, arg_max(fact_method, seq) AS method, arg_max(sell_point_key, seq) AS sell_point_key,
-        bool_or(${GRANTED_SQL}) AS granted, bool_or(verdict = 'WAIT') AS waited, bool_or(verdict = 'BLOCK') AS blocked
+        bool_or(${IS_ATTEMPT_SQL}) AS granted, bool_or(verdict = 'WAIT') AS waited, bool_or(verdict = 'BLOCK') AS blocked
       FROM decisions GROUP BY order_key
     ) asked
     LEFT JOIN statuses USING (order_key), LATERAL (SELECT ${orderStatusSql('report', 'granted')} AS status)`);

@@ -7,7 +7,7 @@ export function formatDay(at: number): string {
  * Returns the day if all `days` are the same, like `2026-11-21`. Otherwise returns the month of the first day,
  * `2026-11`.
  */
-export function getCommonPeriod(days: readonly string[]): string {
+export function getCommonDayOrMonth(days: readonly string[]): string {
   const [first = ''] = days;
   return days.every((day) => day === first) ? first : getMonth(first);
 }

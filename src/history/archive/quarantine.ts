@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeOwnFolder } from '#base/files/folders.ts';
-import { toClientNumber } from '#decision/payer/client-key.ts';
+import { toClientNumberText } from '#decision/payer/client-key.ts';
 import type { UnreadableEntry } from '#state/journal.ts';
 import { listFileNames } from './archive-log.ts';
 
@@ -9,7 +9,7 @@ interface QuarantinedEntry {
   /** The entry's position in the journal: partition, milliseconds and number, as in the columns of the archive. */
   readonly place: string;
   /**
-   * The client's number, as `toClientNumber` gives it. An erasure finds the entry by this number. Missing if the
+   * The client's number, as `toClientNumberText` gives it. An erasure finds the entry by this number. Missing if the
    * client is not known.
    */
   readonly clientNumber?: string;
@@ -39,7 +39,7 @@ export function listQuarantinedFiles(folder: string): readonly string[] {
  */
 export function quarantineEntries(folder: string, entries: readonly UnreadableEntry[]): readonly string[] {
   return entries.map(({ place: { partition, ms, seq }, clientHash, why, text }) => {
-    const number = clientHash === '' ? {} : { clientNumber: toClientNumber(clientHash) };
+    const number = clientHash === '' ? {} : { clientNumber: toClientNumberText(clientHash) };
     const entry: QuarantinedEntry = { place: `${partition}/${ms}-${seq}`, ...number, why, text };
     const path = `${QUARANTINE_FOLDER}/${partition}-${ms}-${seq}.json`;
     makeOwnFolder(join(folder, QUARANTINE_FOLDER));

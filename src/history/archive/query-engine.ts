@@ -30,10 +30,10 @@ export interface QueryAnswer {
 }
 
 /** Adds a value to a statement and returns its placeholder, such as `$1`. A value from a caller never becomes SQL. */
-export type BindValue = (value: string) => string;
+export type BindAsPlaceholder = (value: string) => string;
 
 /** A statement: its text, or a function that makes the text with placeholders for its values. */
-export type Statement = string | ((bind: BindValue) => string);
+export type Statement = string | ((bind: BindAsPlaceholder) => string);
 
 /**
  * Loads the engine when it is first used. Most commands never read the archive, and loading the engine would take a
@@ -189,7 +189,7 @@ export function toNumberOrNull(value: JS | undefined): number | null {
 }
 
 /** Reads numbers from a row, by the columns that `none` names. A column without a number gets the number in `none`. */
-export function toNumberRecord<Numbers extends Readonly<Record<string, number>>>(
+export function toNumbersByColumn<Numbers extends Readonly<Record<string, number>>>(
   row: DuckRow,
   none: Numbers,
 ): Numbers {

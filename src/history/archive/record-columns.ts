@@ -1,7 +1,12 @@
 import type { TObject, TSchema } from '#base/json-schema.ts';
 import { NamedError } from '#base/named-error.ts';
 import { findMomentDescription, type ValueOf } from '#base/shapes.ts';
-import { type FactTypes, getJsonSourceOfFact, parseFactColumn, toColumnOfFactKey } from './fact-columns.ts';
+import {
+  type FactColumnTypes,
+  getJsonSourceOfFact,
+  parseLabelOfFactColumn,
+  toColumnOfFactKey,
+} from './fact-columns.ts';
 import {
   type DuckRow,
   quoteName,
@@ -30,7 +35,7 @@ type ScalarType =
 export type ColumnType = ScalarType | `${ScalarType}[]`;
 
 /** A row to be written to the archive. Erasures have no client_hash and name their client in the record. */
-export interface RowCells {
+export interface JsonRowCells {
   readonly client_hash?: string;
   readonly place: unknown;
   readonly record: unknown;
@@ -77,9 +82,9 @@ export class RecordColumns<S extends TObject> {
   readonly columns: readonly ArchiveColumn[];
   readonly #names: ColumnNames;
   readonly #members: Field;
-  readonly #cell: keyof RowCells;
+  readonly #cell: keyof JsonRowCells;
 
-  constructor(schema: S, names: ColumnNames, cell: keyof RowCells = 'record') {
+  constructor(schema: S, names: ColumnNames, cell: keyof JsonRowCells = 'record') {
     this.#names = names;
     this.#cell = cell;
     this.#members = createObjectField(schema, { names, path: '', prefix: '' });
@@ -91,7 +96,7 @@ export class RecordColumns<S extends TObject> {
     return this.#names[member] ?? toSnakeCase(member);
   }
 
-  source(facts: FactTypes): JsonSource {
+  source(facts: FactColumnTypes): JsonSource {
     const { type = 'JSON', columns } = this.#members.source(this.#cell, facts);
     return { cell: this.#cell, type, columns };
   }
@@ -125,7 +130,7 @@ interface Described {
 interface Field {
   readonly columns: readonly ArchiveColumn[];
   /** Returns how the engine reads the member. `path` is SQL for the member. */
-  readonly source: (path: string, facts: FactTypes) => FieldSource;
+  readonly source: (path: string, facts: FactColumnTypes) => FieldSource;
   readonly read: (row: DuckRow) => unknown;
 }
 
@@ -214,7 +219,7 @@ function createMemberField(given: Described, member: string, { names, path, pref
  * The column of a fact is null in two cases: the fact was not asked for, or it had no value. This column lists the
  * facts that were asked for and had no value.
  */
-export const FACTS_NOT_KNOWN_COLUMN = {
+export const FACTS_NOT_KNOWN_ARCHIVE_COLUMN = {
   name: 'facts_not_known',
   type: 'VARCHAR[]',
   description:
@@ -223,7 +228,7 @@ export const FACTS_NOT_KNOWN_COLUMN = {
 
 /** Returns SQL: whether a fact was asked for and had no value. */
 export function isFactNotKnownSql(label: string): string {
-  return `coalesce(list_contains(${FACTS_NOT_KNOWN_COLUMN.name}, ${quoteSql(label)}), false)`;
+  return `coalesce(list_contains(${FACTS_NOT_KNOWN_ARCHIVE_COLUMN.name}, ${quoteSql(label)}), false)`;
 }
 
 const FACTS: Field = {
@@ -243,9 +248,9 @@ const FACTS: Field = {
   }),
   read: (row) => {
     const facts: Record<string, unknown> = {};
-    const notKnown = new Set(toItems(row[FACTS_NOT_KNOWN_COLUMN.name]));
+    const notKnown = new Set(toItems(row[FACTS_NOT_KNOWN_ARCHIVE_COLUMN.name]));
     for (const column in row) {
-      const label = parseFactColumn(column);
+      const label = parseLabelOfFactColumn(column);
       const cell = row[column] ?? null;
       if (label === null || (cell === null && !notKnown.has(label))) continue;
       facts[label] = typeof cell === 'bigint' ? Number(cell) : cell;

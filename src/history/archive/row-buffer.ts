@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { DAY_MS } from '#base/duration.ts';
 import type { Archive } from './archive.ts';
 import type { Segment } from './archive-log.ts';
-import type { FactKey, FactType, FactTypes } from './fact-columns.ts';
+import type { FactColumnType, FactColumnTypes, FactKey } from './fact-columns.ts';
 import { formatDay } from './period.ts';
 import { type ArchiveRow, widenFactTypes } from './tables.ts';
 
 /** Rows of one table, platform and day or month, as lines of JSON in a file. */
-export interface BufferedRows extends Pick<Segment, 'table' | 'platform' | 'day'> {
+export interface BufferedRowsFile extends Pick<Segment, 'table' | 'platform' | 'day'> {
   readonly path: string;
   readonly rows: number;
-  readonly facts: FactTypes;
+  readonly facts: FactColumnTypes;
 }
 
-interface OpenDraft extends BufferedRows {
+interface OpenDraft extends BufferedRowsFile {
   rows: number;
-  readonly facts: Map<FactKey, FactType>;
+  readonly facts: Map<FactKey, FactColumnType>;
 }
 
 /**
@@ -54,7 +54,7 @@ export class RowBuffer {
     }
   }
 
-  all(): readonly BufferedRows[] {
+  all(): readonly BufferedRowsFile[] {
     return [...this.#drafts.values()];
   }
 

@@ -5,11 +5,11 @@ import { makeOwnFolder } from '#base/files/folders.ts';
 import type { Archive } from './archive.ts';
 import type { Segment } from './archive-log.ts';
 import { ORDER_NUMBER_SQL, OrderBloomFilter } from './order-bloom-filter.ts';
-import { getCommonPeriod } from './period.ts';
+import { getCommonDayOrMonth } from './period.ts';
 import { type QueryEngine, quoteName, quoteSql, toNumberOrNull } from './query-engine.ts';
-import type { BufferedRows, RowBuffer } from './row-buffer.ts';
+import type { BufferedRowsFile, RowBuffer } from './row-buffer.ts';
 import type { SegmentFileKind, SegmentPlace } from './segment-files.ts';
-import { getJsonSourceOfRows, JOURNAL_TICK_SQL, TABLES } from './tables.ts';
+import { getJsonCellsAndColumns, JOURNAL_TICK_SQL, TABLES } from './tables.ts';
 import { explainUnread } from './unread-decisions.ts';
 
 /**
@@ -51,7 +51,7 @@ export class SegmentWriter {
     const { table, platform } = first;
     const [missing] = await this.#archive.makeReadable(segments);
     if (missing !== undefined) throw new Error(`a file of the archive ${explainUnread(missing.why)}`);
-    const day = getCommonPeriod(segments.map((segment) => segment.day));
+    const day = getCommonDayOrMonth(segments.map((segment) => segment.day));
     const times = TABLES[table].columns.filter(({ type }) => type === 'TIMESTAMP_MS');
     const kept = times.map(({ name }) => `${quoteName(name)}::TIMESTAMP_MS AS ${quoteName(name)}`);
     const where = without === null ? '' : `WHERE NOT (${without})`;
@@ -59,7 +59,7 @@ export class SegmentWriter {
     return this.writeQueryRows(select, { table, platform, day });
   }
 
-  async #writeDraft(draft: BufferedRows): Promise<Segment> {
+  async #writeDraft(draft: BufferedRowsFile): Promise<Segment> {
     const { table, platform, day, rows } = draft;
     const segment = await this.writeQueryRows(selectBufferedSql(draft), { table, platform, day });
     if (segment?.rows === rows) return segment;
@@ -131,8 +131,8 @@ export class SegmentWriter {
   }
 }
 
-function selectBufferedSql({ table, path, facts }: BufferedRows): string {
-  const { cells, columns } = getJsonSourceOfRows(table, facts);
+function selectBufferedSql({ table, path, facts }: BufferedRowsFile): string {
+  const { cells, columns } = getJsonCellsAndColumns(table, facts);
   const select = columns.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`);
   const read = cells.map(({ cell, type }) => `${cell}: ${quoteSql(type)}`);
   return `SELECT ${select.join(', ')}

@@ -17,14 +17,14 @@ import {
 } from './archive-log.ts';
 import { formatDay } from './period.ts';
 import {
-  type BindValue,
+  type BindAsPlaceholder,
   type DuckBatch,
   type DuckRow,
   QueryEngine,
   quoteName,
   quoteSql,
   type Statement,
-  toNumberRecord,
+  toNumbersByColumn,
   toTextOrNull,
 } from './query-engine.ts';
 import { READING_COPY_PREFIX } from './reading-copies.ts';
@@ -35,7 +35,7 @@ import { emptyTableSql, TABLE_NAMES, TABLES, type TableName } from './tables.ts'
  * Returns SQL that can replace a table's name: the archived rows within the bounds, and the rows that only the
  * journal has. Of the bounds, only `platform` limits the rows of the journal.
  */
-export type TableSql = (table: TableName, bounds?: SegmentFilter) => string;
+export type GetTableSql = (table: TableName, bounds?: SegmentFilter) => string;
 
 /** Selects, among the segments that a question is about, those that have to be read for it. */
 export type PickSegments = (segments: readonly Segment[]) => Promise<readonly Segment[]>;
@@ -43,7 +43,7 @@ export type PickSegments = (segments: readonly Segment[]) => Promise<readonly Se
 const ALL: PickSegments = async (segments) => segments;
 
 /** Builds the SQL of a question. `source` gives the SQL of a table, and `bind` the placeholder of a value. */
-type Question = (source: TableSql, bind: BindValue) => string;
+type Question = (source: GetTableSql, bind: BindAsPlaceholder) => string;
 
 type Read<T> = (duck: QueryEngine, statement: Statement) => Promise<readonly T[]>;
 
@@ -238,7 +238,7 @@ export class Snapshot implements Disposable {
         FROM ${this.#sourceSql(table, [])} GROUP BY platform`,
       );
       for (const row of rows) {
-        const { rows, from, to } = toNumberRecord(row, { rows: 0, from: 0, to: 0 });
+        const { rows, from, to } = toNumbersByColumn(row, { rows: 0, from: 0, to: 0 });
         const platform = toTextOrNull(row['platform']) ?? '';
         const name = `unshipped ${table} of ${platform}`;
         const unwritten = { bytes: 0, firstTick: 0, lastTick: 0 };
@@ -265,7 +265,7 @@ export class Snapshot implements Disposable {
   async #tryQuestion<T>(sql: Question, wanted: readonly Segment[], read: Read<T>) {
     if (wanted.length === 0 && this.#parts.unshipped === null) return { rows: [] };
     const names = new Set(wanted.map(({ name }) => name));
-    const source: TableSql = (table, bounds) => {
+    const source: GetTableSql = (table, bounds) => {
       const segments = this.#listSegments(table, bounds).filter(({ name }) => names.has(name));
       return this.#sourceSql(table, segments, bounds);
     };
@@ -283,7 +283,7 @@ export class Snapshot implements Disposable {
 
   async #listWanted(sql: Question, among: PickSegments): Promise<readonly Segment[]> {
     const wanted = new Map<string, Segment>();
-    const source: TableSql = (table, bounds) => {
+    const source: GetTableSql = (table, bounds) => {
       for (const segment of this.#listSegments(table, bounds)) wanted.set(segment.name, segment);
       return '';
     };
@@ -370,7 +370,7 @@ export async function withSnapshot<T>(
 }
 
 /** Runs `work` on the files of a snapshot, as `withSnapshot` does. */
-export function withFiles<T>(
+export function withSnapshotFiles<T>(
   open: OpenSnapshot,
   isWanted: IsWanted,
   work: (files: SnapshotFiles) => Promise<T>,

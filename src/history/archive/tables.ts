@@ -1,14 +1,14 @@
 import { count, shape } from '#base/shapes.ts';
 import { type Decision, RecordedDecisionSchema } from '#decision/decision.ts';
-import { type ClientKeys, formatDecisionId, toClientNumber } from '#decision/payer/client-key.ts';
+import { type ClientKeys, formatDecisionId, toClientNumberText } from '#decision/payer/client-key.ts';
 import {
+  type AnyJournalEntry,
   BindingEntrySchema,
   EntryPlaceSchema,
   type ErasureEntry,
   ErasureEntrySchema,
   type JournalEntry,
   type JournalPlaces,
-  type JournalRecord,
   OutcomeEntrySchema,
   OverrideEntrySchema,
   type PlacedEntry,
@@ -17,20 +17,20 @@ import {
   WaitEndedEntrySchema,
 } from '#state/journal.ts';
 import {
+  type FactColumnType,
+  type FactColumnTypes,
   type FactKey,
-  type FactType,
-  type FactTypes,
+  getKeyOfRecordedFact,
   getTypeOfFactKey,
   toColumnOfFactKey,
-  toFactKey,
 } from './fact-columns.ts';
 import { type DuckRow, quoteName } from './query-engine.ts';
 import {
   type ArchiveColumn,
   type ColumnFromJson,
-  FACTS_NOT_KNOWN_COLUMN,
+  FACTS_NOT_KNOWN_ARCHIVE_COLUMN,
+  type JsonRowCells,
   RecordColumns,
-  type RowCells,
 } from './record-columns.ts';
 
 interface Table {
@@ -45,7 +45,7 @@ interface Table {
   readonly columns: readonly ArchiveColumn[];
 }
 
-export const CLIENT_HASH_COLUMN: ArchiveColumn = {
+export const CLIENT_HASH_ARCHIVE_COLUMN: ArchiveColumn = {
   name: 'client_hash',
   type: 'UBIGINT',
   description:
@@ -75,7 +75,7 @@ export function isAfterSql(places: JournalPlaces): string {
 }
 
 /** The records that are kept as rows, with the columns that are not named after their members. */
-export const ARCHIVED_RECORDS = {
+export const RECORD_COLUMNS_BY_TABLE = {
   decisions: new RecordColumns(RecordedDecisionSchema, { at: 'decided_at' }),
   outcomes: new RecordColumns(OutcomeEntrySchema, { at: 'reported_at', order: '' }),
   scores: new RecordColumns(ScoreEntrySchema, {
@@ -116,8 +116,8 @@ function describeClientTable<const Time extends string>(
   time: Time,
   within: string = time,
 ) {
-  const columns = [CLIENT_HASH_COLUMN, ...PLACE_COLUMNS.columns, ...records.columns];
-  return { description, time, order: [CLIENT_HASH_COLUMN.name, within], columns };
+  const columns = [CLIENT_HASH_ARCHIVE_COLUMN, ...PLACE_COLUMNS.columns, ...records.columns];
+  return { description, time, order: [CLIENT_HASH_ARCHIVE_COLUMN.name, within], columns };
 }
 
 /**
@@ -127,29 +127,29 @@ function describeClientTable<const Time extends string>(
 export const TABLES = {
   decisions: describeClientTable(
     'One answered verdict with all that explains it',
-    { columns: [...ARCHIVED_RECORDS.decisions.columns, FACTS_NOT_KNOWN_COLUMN] },
+    { columns: [...RECORD_COLUMNS_BY_TABLE.decisions.columns, FACTS_NOT_KNOWN_ARCHIVE_COLUMN] },
     'decided_at',
     'seq',
   ),
   outcomes: describeClientTable(
     'What became of an order, as it was reported',
-    ARCHIVED_RECORDS.outcomes,
+    RECORD_COLUMNS_BY_TABLE.outcomes,
     'reported_at',
   ),
-  scores: describeClientTable('One answered score request', ARCHIVED_RECORDS.scores, 'scored_at'),
+  scores: describeClientTable('One answered score request', RECORD_COLUMNS_BY_TABLE.scores, 'scored_at'),
   bindings: describeClientTable(
     'A client was bound to a requisite, or unbound: then requisite_ref is null',
-    ARCHIVED_RECORDS.bindings,
+    RECORD_COLUMNS_BY_TABLE.bindings,
     'changed_at',
   ),
   overrides: describeClientTable(
     'A person set or lifted an override; override_group is null if it was lifted',
-    ARCHIVED_RECORDS.overrides,
+    RECORD_COLUMNS_BY_TABLE.overrides,
     'changed_at',
   ),
   waits_ended: describeClientTable(
     'A person ended a wait of a client before its time',
-    ARCHIVED_RECORDS.waits_ended,
+    RECORD_COLUMNS_BY_TABLE.waits_ended,
     'ended_at',
   ),
   erasures: {
@@ -157,7 +157,7 @@ export const TABLES = {
       'A client was erased: for 30 days its number, by which whoever keeps rows elsewhere removes them, then nothing of it',
     time: 'erased_at',
     order: ['erased_at'],
-    columns: [...PLACE_COLUMNS.columns, ...ARCHIVED_RECORDS.erasures.columns],
+    columns: [...PLACE_COLUMNS.columns, ...RECORD_COLUMNS_BY_TABLE.erasures.columns],
   },
 } as const satisfies Record<string, Table>;
 
@@ -173,7 +173,7 @@ export function hasClientRows(table: TableName): boolean {
 }
 
 /** The facts by which decisions are searched and counted. Their columns exist even if no rule set recorded them. */
-export const SEARCHED_FACT_TYPES: FactTypes = new Map([
+export const SEARCHED_FACT_TYPES: FactColumnTypes = new Map([
   ['amount', 'DOUBLE'],
   ['currency', 'VARCHAR'],
   ['method', 'VARCHAR'],
@@ -191,24 +191,27 @@ export function emptyTableSql(table: TableName): string {
  * Returns how the engine reads the rows of a table from lines of JSON: the members of a line with their types, and
  * the columns that are made of them.
  */
-export function getJsonSourceOfRows(table: TableName, facts: FactTypes) {
-  const sources = [PLACE_COLUMNS, ARCHIVED_RECORDS[table]].map((records) => records.source(facts));
+export function getJsonCellsAndColumns(table: TableName, facts: FactColumnTypes) {
+  const sources = [PLACE_COLUMNS, RECORD_COLUMNS_BY_TABLE[table]].map((records) => records.source(facts));
   const made = new Map(sources.flatMap(({ columns }) => columns).map(({ name, sql }) => [name, sql]));
   const own = TABLES[table].columns.map(({ name }) => name);
   const columns = [...own, ...[...facts.keys()].map(toColumnOfFactKey)].map(
     (name): ColumnFromJson => ({ name, sql: made.get(name) ?? name }),
   );
   const cells = sources.map(({ cell, type }) => ({ cell, type }));
-  const alone = table === 'decisions' ? [CLIENT_HASH_COLUMN, FACTS_NOT_KNOWN_COLUMN] : [CLIENT_HASH_COLUMN];
+  const alone =
+    table === 'decisions'
+      ? [CLIENT_HASH_ARCHIVE_COLUMN, FACTS_NOT_KNOWN_ARCHIVE_COLUMN]
+      : [CLIENT_HASH_ARCHIVE_COLUMN];
   return { cells: [...alone.map(({ name, type }) => ({ cell: name, type })), ...cells], columns };
 }
 
 /** Adds the types of the facts of further rows. Widens a type if a value needs it. */
-export function widenFactTypes(types: Map<FactKey, FactType>, rows: readonly ArchiveRow[]): void {
+export function widenFactTypes(types: Map<FactKey, FactColumnType>, rows: readonly ArchiveRow[]): void {
   for (const { facts = {} } of rows)
     for (const label in facts) {
       const value = facts[label] ?? null;
-      const key = toFactKey(label, value);
+      const key = getKeyOfRecordedFact(label, value);
       const before = types.get(key);
       const type =
         value === null || key !== label ? (before ?? getTypeOfFactKey(key)) : pickWiderType(before, value);
@@ -217,7 +220,7 @@ export function widenFactTypes(types: Map<FactKey, FactType>, rows: readonly Arc
 }
 
 /** Returns the type that can hold the former values and this one. It is BIGINT as long as all numbers are whole. */
-function pickWiderType(before: FactType | undefined, value: unknown): FactType {
+function pickWiderType(before: FactColumnType | undefined, value: unknown): FactColumnType {
   switch (typeof value) {
     case 'boolean':
       return 'BOOLEAN';
@@ -233,7 +236,7 @@ export interface ArchiveRow {
   readonly platform: string;
   /** Epoch ms. */
   readonly at: number;
-  readonly cells: RowCells;
+  readonly cells: JsonRowCells;
   readonly facts?: Decision['facts'];
 }
 
@@ -241,7 +244,7 @@ export interface ArchiveRow {
  * Returns the rows of numbered entries, without a client's entries from before its erasure. `erasedAt` maps the
  * number of a client to the number of the erasure's entry. `hashOf` returns the hash of an entry's client.
  */
-export function toRows<Entry extends PlacedEntry<JournalEntry>>(
+export function toUnerasedRows<Entry extends PlacedEntry<JournalEntry>>(
   numbered: readonly (readonly [number, Entry | PlacedEntry<ErasureEntry>])[],
   erasedAt: ReadonlyMap<string, number>,
   hashOf: (entry: Entry) => string,
@@ -254,8 +257,8 @@ export function toRows<Entry extends PlacedEntry<JournalEntry>>(
 }
 
 /** Returns the rows of a page of the journal, without a client's entries from before its erasure. */
-export function toPageRows(
-  entries: readonly PlacedEntry<JournalRecord>[],
+export function toUnerasedPageRows(
+  entries: readonly PlacedEntry<AnyJournalEntry>[],
   clientKeys: ClientKeys,
 ): readonly ArchiveRow[] {
   const numbered = [...entries.entries()];
@@ -263,7 +266,7 @@ export function toPageRows(
     entry.kind === 'erasure' ? [[entry.clientNumber, number] as const] : [],
   );
   const hashOf = ({ platform, clientIdKey }: JournalEntry) => clientKeys.of(platform, clientIdKey).hash;
-  return toRows(numbered, new Map(erasures), hashOf);
+  return toUnerasedRows(numbered, new Map(erasures), hashOf);
 }
 
 const TABLE_OF = {
@@ -278,7 +281,7 @@ const TABLE_OF = {
 export function toRow(entry: PlacedEntry<JournalEntry>, clientHash: string): ArchiveRow {
   const { kind, platform, at, place } = entry;
   const base = { table: TABLE_OF[kind], platform, at };
-  const client_hash = toClientNumber(clientHash);
+  const client_hash = toClientNumberText(clientHash);
   if (kind !== 'verdict') return { ...base, cells: { client_hash, place, record: entry } };
   const { facts } = entry.decision;
   const facts_not_known = Object.keys(facts).filter((label) => facts[label] === null);
@@ -313,11 +316,11 @@ export function toJournalRecord(
   table: TableName,
   row: DuckRow,
   clientKeys: ClientKeys,
-): PlacedEntry<JournalRecord> {
+): PlacedEntry<AnyJournalEntry> {
   return { ...readUnplacedRecord(table, row, clientKeys), place: PLACE_COLUMNS.read(row) };
 }
 
-function readUnplacedRecord(table: TableName, row: DuckRow, clientKeys: ClientKeys): JournalRecord {
+function readUnplacedRecord(table: TableName, row: DuckRow, clientKeys: ClientKeys): AnyJournalEntry {
   switch (table) {
     case 'decisions':
       return toVerdictEntry(toDecision(row, clientKeys));
@@ -326,9 +329,9 @@ function readUnplacedRecord(table: TableName, row: DuckRow, clientKeys: ClientKe
     case 'bindings':
     case 'overrides':
     case 'waits_ended':
-      return ARCHIVED_RECORDS[table].read(row);
+      return RECORD_COLUMNS_BY_TABLE[table].read(row);
     case 'erasures': {
-      const { kind, at, platform, clientNumber } = ARCHIVED_RECORDS.erasures.read(row);
+      const { kind, at, platform, clientNumber } = RECORD_COLUMNS_BY_TABLE.erasures.read(row);
       return { kind, at, platform, clientNumber };
     }
     default:
@@ -337,7 +340,7 @@ function readUnplacedRecord(table: TableName, row: DuckRow, clientKeys: ClientKe
 }
 
 export function toDecision(row: DuckRow, clientKeys: ClientKeys): Decision {
-  const recorded = ARCHIVED_RECORDS.decisions.read(row);
+  const recorded = RECORD_COLUMNS_BY_TABLE.decisions.read(row);
   const { hash } = clientKeys.of(recorded.platform, recorded.clientIdKey);
   return { decisionId: formatDecisionId(hash, recorded.seq, recorded.at), ...recorded };
 }

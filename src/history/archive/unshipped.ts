@@ -6,7 +6,7 @@ import type { ArchiveGap, ArchiveState } from './archive-log.ts';
  * The cursor that an archive gets if it was filled from another store than the present one. The other store numbered
  * its entries differently, so its own cursor has no meaning here. No store knows this cursor.
  */
-export const FOREIGN_CURSOR = 'adopted';
+export const ADOPTED_ARCHIVE_CURSOR = 'adopted';
 
 /**
  * Lists the gaps of a page of the journal: entries that were lost, and entries that cannot be read. The clients of
@@ -28,7 +28,7 @@ export async function readUnshippedPage(
     return await store.readJournal(state.cursor, limit);
   } catch (error) {
     if (!(error instanceof UnknownCursor)) throw error;
-    return findPageNewerThanArchive(store, state, limit);
+    return readPageNewerThanArchive(store, state, limit);
   }
 }
 
@@ -37,7 +37,7 @@ export async function readUnshippedPage(
  * moment gives numbers that it has given before, and a new store begins with the first number. Therefore the
  * archive's cursor has no meaning in this store.
  */
-export async function findPageNewerThanArchive(
+export async function readPageNewerThanArchive(
   store: Pick<Store, 'readJournal'>,
   { segments }: ArchiveState,
   limit: number,

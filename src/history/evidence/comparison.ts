@@ -5,19 +5,19 @@ import {
   type DuckRow,
   type QueryEngine,
   toNumberOrNull,
-  toNumberRecord,
+  toNumbersByColumn,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import { estimateShareByCluster } from '#history/statistics/intervals.ts';
 import { addSums } from '#history/statistics/sums.ts';
 import {
   createColumns,
+  createNullableIntervalSchema,
   type EvidenceTable,
-  intervalSchema,
   listOrderCountCells,
   NO_ORDERS,
   ORDER_STATUS_COLUMNS,
-  orderCounts,
+  orderCountsSchema,
 } from './presentation.ts';
 import { aggregateByOutcomeSql, clusterSql } from './source/order-sums.ts';
 
@@ -26,13 +26,14 @@ import { aggregateByOutcomeSql, clusterSql } from './source/order-sums.ts';
 const verdict = choice(VERDICTS, 'A verdict');
 const decisionCount = shape('Decisions, and how many of them are about orders of each outcome', {
   decisions: count('All of them'),
-  ...orderCounts.properties,
+  ...orderCountsSchema.properties,
 });
 
-export const COMPARISON_MEMBERS = {
+/** The schemas of the members that every comparison of two sides has. */
+export const COMPARISON_MEMBER_SCHEMAS = {
   compared: count('Decisions that both sides made'),
   changed: count('Of these, whose verdict is another'),
-  changedShare: intervalSchema('The same as a share, by client'),
+  changedShare: createNullableIntervalSchema('The same as a share, by client'),
   transitions: shape(
     'Decisions by verdict of the base',
     mapVerdicts(() =>
@@ -49,14 +50,14 @@ export const COMPARISON_MEMBERS = {
       fromRule: plainText('The rule of the base, or otherwise'),
       toRule: plainText('The rule of the candidate, or otherwise'),
       count: count('Decisions'),
-      ...orderCounts.properties,
+      ...orderCountsSchema.properties,
       samples: list(plainText('An orderRef'), 'The first that it happened to, at most three'),
     }),
     'Most frequent first',
   ),
 } as const;
 
-const ComparisonSchema = shape('Where two sides agree and where they do not', COMPARISON_MEMBERS);
+const ComparisonSchema = shape('Where two sides agree and where they do not', COMPARISON_MEMBER_SCHEMAS);
 
 type Comparison = ValueOf<typeof ComparisonSchema>;
 
@@ -82,7 +83,7 @@ export class AnswerCodec {
 }
 
 /** Renders the SQL condition that a column of codes has one of these verdicts. */
-export function hasVerdictSql(column: string, ...verdicts: readonly Verdict[]): string {
+export function isCodeOfVerdictsSql(column: string, ...verdicts: readonly Verdict[]): string {
   return `(${column} & 3) IN (${verdicts.map((one) => VERDICTS.indexOf(one)).join(', ')})`;
 }
 
@@ -111,7 +112,9 @@ export async function compareAnswers(
   return {
     compared: sumPairs(found).decisions,
     changed: sumPairs(changed).decisions,
-    changedShare: estimateShareByCluster(clusters.map((row) => toNumberRecord(row, { part: 0, whole: 0 }))),
+    changedShare: estimateShareByCluster(
+      clusters.map((row) => toNumbersByColumn(row, { part: 0, whole: 0 })),
+    ),
     transitions: mapVerdicts((from) =>
       mapVerdicts((to) =>
         sumPairs(found.filter(({ base, candidate }) => base.verdict === from && candidate.verdict === to)),
@@ -140,7 +143,7 @@ function readPair(row: DuckRow, codes: AnswerCodec) {
   return {
     base: codes.answerOf(toNumberOrNull(row['base']) ?? 0),
     candidate: codes.answerOf(toNumberOrNull(row['candidate']) ?? 0),
-    counts: toNumberRecord(row, NONE),
+    counts: toNumbersByColumn(row, NONE),
     samples: Array.isArray(samples) ? samples.map((one) => toTextOrNull(one) ?? '') : [],
   };
 }

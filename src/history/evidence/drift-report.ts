@@ -5,22 +5,22 @@ import { formatTime } from '#decision/payer/instant.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import {
   createColumns,
+  createNullableIntervalSchema,
+  createNumberSchema,
   type EvidenceTable,
-  intervalSchema,
   listSpanNotes,
-  numberSchema,
-  type Presentation,
+  type NotesAndTables,
   SPAN_MEMBERS,
   type TableCell,
   type TableColumn,
-  verdictSharesShape,
+  verdictSharesSchema,
 } from './presentation.ts';
 import { ScoreFiguresSchema } from './score-figures.ts';
 
 const DriftPartSchema = shape('One of the two parts of the time', {
   decisions: count('In this part'),
   clients: count('Different clients of these decisions'),
-  verdicts: verdictSharesShape,
+  verdicts: verdictSharesSchema,
   orders: shape(
     'By whether it was reported that they were paid or not; of the later part that may still come',
     {
@@ -31,7 +31,7 @@ const DriftPartSchema = shape('One of the two parts of the time', {
       ),
     },
   ),
-  paidShare: intervalSchema('Of the orders with a known outcome'),
+  paidShare: createNullableIntervalSchema('Of the orders with a known outcome'),
   score: ScoreFiguresSchema,
 });
 
@@ -39,26 +39,26 @@ const FactDriftSchema = shape(
   'How much the values of a fact have moved from one part of the time to the other',
   {
     fact: plainText('Its label'),
-    index: numberSchema(
+    index: createNumberSchema(
       'Population stability index over tenths of the earlier part, or over the most frequent values',
     ),
-    byChance: numberSchema(
+    byChance: createNumberSchema(
       'What two samples of this size exceed in 5 of 100 cases although nothing has changed',
     ),
     moved: shape('What has moved the most', {
       values: plainText('The values whose share has'),
-      earlier: numberSchema('That share before, 0 to 1'),
-      later: numberSchema('And after'),
+      earlier: createNumberSchema('That share before, 0 to 1'),
+      later: createNumberSchema('And after'),
       intervals: shape('The same shares, by client', {
-        earlier: intervalSchema('Before'),
-        later: intervalSchema('After'),
+        earlier: createNullableIntervalSchema('Before'),
+        later: createNullableIntervalSchema('After'),
       }),
     }),
   },
 );
 
 /** The schema of the output of `rules drift --json`, without notes and tables. The member names are stable. */
-export const DriftSchema = shape('What has changed from the earlier to the later part of the time', {
+export const DriftReportSchema = shape('What has changed from the earlier to the later part of the time', {
   kind: literal('drift'),
   version: nullable(plainText('The version whose decisions alone are compared; null for those of all')),
   ...SPAN_MEMBERS,
@@ -74,12 +74,14 @@ export const DriftSchema = shape('What has changed from the earlier to the later
   facts: list(FactDriftSchema, 'Those that moved most first'),
 });
 
-export type DriftPart = ValueOf<typeof DriftPartSchema>;
+/** The figures of the earlier or of the later part of the time. */
+export type DriftPeriodFigures = ValueOf<typeof DriftPartSchema>;
+/** How the values of one fact differ between the earlier and the later part. */
 export type FactDrift = ValueOf<typeof FactDriftSchema>;
-export type DriftReport = ValueOf<typeof DriftSchema>;
+export type DriftReport = ValueOf<typeof DriftReportSchema>;
 
 /** Renders a drift report as notes and tables. */
-export function presentDrift(found: DriftReport): Presentation {
+export function presentDrift(found: DriftReport): NotesAndTables {
   const { version, decisions, splitAt, beganAt, facts, earlier, later } = found;
   const head = [
     version === null ? 'Decisions of all versions' : `Decisions of ${version}`,
@@ -109,7 +111,7 @@ export function presentDrift(found: DriftReport): Presentation {
       ]),
       partsTable('answers', 'Answers and outcomes, with 95 % intervals', 'share', found, [
         ...VERDICTS.map(
-          (verdict: Verdict) => [verdict, ({ verdicts }: DriftPart) => verdicts[verdict]] as const,
+          (verdict: Verdict) => [verdict, ({ verdicts }: DriftPeriodFigures) => verdicts[verdict]] as const,
         ),
         ['paid, of orders with an outcome', ({ paidShare }) => paidShare],
       ]),
@@ -130,7 +132,7 @@ function formatLeftOutOrders({ earlier, later, unknown }: DriftReport): string {
   return `granted orders that were paid or not. Left out: ${formatCount(unknown, 'order')} with an unknown outcome, ${formatCount(never, 'order')} paid although never granted, and all orders that were turned away: for those it is not known whether the score was right.`;
 }
 
-function reliabilityTable(part: 'earlier' | 'later', { score }: DriftPart): EvidenceTable {
+function reliabilityTable(part: 'earlier' | 'later', { score }: DriftPeriodFigures): EvidenceTable {
   return {
     name: 'reliability',
     title: `Reliability of paymentScore, ${part} part: what scores said and what was paid`,
@@ -153,7 +155,7 @@ function partsTable(
   title: string,
   kind: TableColumn['kind'],
   { earlier, later }: DriftReport,
-  figures: readonly (readonly [string, (part: DriftPart) => TableCell])[],
+  figures: readonly (readonly [string, (part: DriftPeriodFigures) => TableCell])[],
 ): EvidenceTable {
   return {
     name,

@@ -1,6 +1,6 @@
 import { VERDICTS } from '#decision/decision-words.ts';
 import { mapVerdicts } from '#decision/rules/rule-set.ts';
-import { getTypeOfFactColumn, parseFactColumn } from '#history/archive/fact-columns.ts';
+import { getTypeOfFactColumn, parseLabelOfFactColumn } from '#history/archive/fact-columns.ts';
 import {
   type DuckRow,
   type QueryEngine,
@@ -8,13 +8,13 @@ import {
   quoteSql,
   toNumberList,
   toNumberOrNull,
-  toNumberRecord,
+  toNumbersByColumn,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import { isFactNotKnownSql } from '#history/archive/record-columns.ts';
-import { computePopulationStability } from '#history/statistics/distributions.ts';
+import { computeStabilityIndexWithChance } from '#history/statistics/distributions.ts';
 import { estimateShareByCluster } from '#history/statistics/intervals.ts';
-import type { DriftPart, DriftReport, FactDrift } from './drift-report.ts';
+import type { DriftPeriodFigures, DriftReport, FactDrift } from './drift-report.ts';
 import { computeScoreFigures, countOrders, estimatePaidShare, readScoreCounts } from './score-figures.ts';
 import { type Evidence, readColumnNames, rowsAsOfSql } from './source/evidence.ts';
 import { clusterSql } from './source/order-sums.ts';
@@ -24,7 +24,7 @@ import { clusterSql } from './source/order-sums.ts';
  * `split` is null, the span is split in the middle. A difference only hints at a cause, because it also contains
  * every other change between the two parts.
  */
-export async function measureDrift(
+export async function measureDriftBetweenPeriods(
   evidence: Evidence,
   split: number | null,
   onProgress: (done: number, of: number) => void = () => {},
@@ -46,7 +46,7 @@ export async function measureDrift(
   const groups = scored.filter(({ paid, unpaid }) => paid + unpaid > 0);
   const unknownIn = (isLater: boolean) =>
     scored.reduce((sum, { later, unknown }) => sum + (later === isLater ? unknown : 0), 0);
-  const part = ({ mix }: typeof earlier, isLater: boolean): DriftPart => {
+  const part = ({ mix }: typeof earlier, isLater: boolean): DriftPeriodFigures => {
     const some = groups.filter((group) => group.later === isLater);
     const [granted, others] = [some.filter((group) => group.granted), some.filter((group) => !group.granted)];
     const orders = {
@@ -74,15 +74,17 @@ export async function measureDrift(
  * attribute, those without any value are left out. If all of them are empty, one stays.
  */
 async function listComparedColumns(duck: QueryEngine): Promise<readonly string[]> {
-  const facts = (await readColumnNames(duck, 'decisions')).filter((name) => parseFactColumn(name) !== null);
-  const byLabel = Map.groupBy(facts, parseFactColumn);
-  const twins = facts.filter((name) => (byLabel.get(parseFactColumn(name))?.length ?? 0) > 1);
+  const facts = (await readColumnNames(duck, 'decisions')).filter(
+    (name) => parseLabelOfFactColumn(name) !== null,
+  );
+  const byLabel = Map.groupBy(facts, parseLabelOfFactColumn);
+  const twins = facts.filter((name) => (byLabel.get(parseLabelOfFactColumn(name))?.length ?? 0) > 1);
   if (twins.length === 0) return facts;
   const counts = twins.map((name) => `count(${quoteName(name)}) AS ${quoteName(name)}`);
   const [row = {}] = await duck.rows(`SELECT ${counts.join(', ')} FROM decisions`);
   const isEmpty = (name: string) => twins.includes(name) && toNumberOrNull(row[name]) === 0;
   return facts.filter((name) => {
-    const others = byLabel.get(parseFactColumn(name)) ?? [];
+    const others = byLabel.get(parseLabelOfFactColumn(name)) ?? [];
     return !isEmpty(name) || (others[0] === name && others.every(isEmpty));
   });
 }
@@ -153,19 +155,19 @@ async function measureFactDrift(
        count(*) FILTER (NOT (${later})) AS earlier, count(*) FILTER (${later}) AS later
      FROM decisions GROUP BY ALL ORDER BY ALL`,
   );
-  const cells = rows.map((row) => toNumberRecord(row, { bin: -1, cluster: 0, earlier: 0, later: 0 }));
+  const cells = rows.map((row) => toNumbersByColumn(row, { bin: -1, cluster: 0, earlier: 0, later: 0 }));
   const counts = [...Map.groupBy(cells, ({ bin }) => bin)].map(([bin, some]) => ({
     bin,
     earlier: sumPart(some, 'earlier'),
     later: sumPart(some, 'later'),
   }));
-  const stability = computePopulationStability(
+  const stability = computeStabilityIndexWithChance(
     counts.map(({ earlier }) => earlier),
     counts.map((bin) => bin.later),
     sizes,
   );
   return {
-    fact: parseFactColumn(column) ?? column,
+    fact: parseLabelOfFactColumn(column) ?? column,
     ...stability,
     moved: findLargestMove(counts, cells, bins),
   };
@@ -220,7 +222,7 @@ const NO_VALUE: Readonly<Record<number, string>> = { [-1]: 'not recorded', [-2]:
 
 /** Renders the SQL for the bin of a row without a value: -2 if the fact was not known, -1 if no rule asked for it. */
 function noValueSql(column: string): string {
-  return `CASE WHEN ${isFactNotKnownSql(parseFactColumn(column) ?? '')} THEN -2 ELSE -1 END`;
+  return `CASE WHEN ${isFactNotKnownSql(parseLabelOfFactColumn(column) ?? '')} THEN -2 ELSE -1 END`;
 }
 
 function createBins(duck: QueryEngine, column: string, where: string): Promise<Bins> {

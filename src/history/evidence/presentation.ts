@@ -16,27 +16,28 @@ import {
 import { formatTime } from '#decision/payer/instant.ts';
 import { formatSharedListNames } from '#decision/rules/condition-text.ts';
 import { mapVerdicts } from '#decision/rules/rule-set.ts';
-import { type AsOfMoment, asOfMomentShape } from '#history/archive/read/as-of.ts';
+import { type ErasedSinceMoment, erasedSinceMomentSchema } from '#history/archive/read/as-of.ts';
 import type { Estimate } from '#history/statistics/intervals.ts';
 
 /** The schemas that the answers to several kinds of questions share. The member names are stable. */
 
-export const numberSchema = (description: string) => Type.Number({ description });
+/** Creates the schema of a number with this description. */
+export const createNumberSchema = (description: string) => Type.Number({ description });
 
 export const certainIntervalSchema = named(
   'Interval',
   shape('A figure with its 95 % interval', {
-    value: numberSchema('What was seen'),
-    low: numberSchema('Its lower end'),
-    high: numberSchema('Its upper end'),
+    value: createNumberSchema('What was seen'),
+    low: createNumberSchema('Its lower end'),
+    high: createNumberSchema('Its upper end'),
   }),
 );
 
 /** An interval. Null if nothing was measured. */
-export const intervalSchema = (description: string) =>
+export const createNullableIntervalSchema = (description: string) =>
   Type.Union([certainIntervalSchema, Type.Null()], { description });
 
-export const orderCounts = named(
+export const orderCountsSchema = named(
   'OrderCounts',
   shape('Orders by what became of them; those whose last outcome is technical are left out', {
     paid: count('The last outcome is PAID'),
@@ -50,26 +51,26 @@ export const orderCounts = named(
   }),
 );
 
-export type OrderCounts = ValueOf<typeof orderCounts>;
+export type OrderCounts = ValueOf<typeof orderCountsSchema>;
 
 export const NO_ORDERS: OrderCounts = { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 };
 
 const ORDER_AMOUNTS = named(
   'OrderAmounts',
   shape('Sums of the amounts of orders by what became of them', {
-    paid: numberSchema('Of paid orders'),
-    unpaid: numberSchema('Of unpaid ones'),
-    reversed: numberSchema('Of the unpaid ones, those that were paid and taken back'),
-    turnedAway: numberSchema('Of those turned away'),
-    unknown: numberSchema('Of those of which nothing was reported'),
+    paid: createNumberSchema('Of paid orders'),
+    unpaid: createNumberSchema('Of unpaid ones'),
+    reversed: createNumberSchema('Of the unpaid ones, those that were paid and taken back'),
+    turnedAway: createNumberSchema('Of those turned away'),
+    unknown: createNumberSchema('Of those of which nothing was reported'),
   }),
 );
 
-export const currencyAmounts = Type.Record(ORDER_AMOUNTS, { description: 'By currency, in its units' });
+export const currencyAmountsSchema = Type.Record(ORDER_AMOUNTS, { description: 'By currency, in its units' });
 
 export type OrderAmounts = ValueOf<typeof ORDER_AMOUNTS>;
 /** Amounts by currency. */
-export type CurrencyAmounts = ValueOf<typeof currencyAmounts>;
+export type CurrencyAmounts = ValueOf<typeof currencyAmountsSchema>;
 
 const gaps = list(
   shape('Entries of the journal that were lost', {
@@ -80,6 +81,7 @@ const gaps = list(
   'What was lost within the time',
 );
 
+/** The members, with their schemas, that say from which decisions an answer is made, and what is missing in them. */
 export const SPAN_MEMBERS = {
   from: nullable(epochMs('Of the first decision; null when there is none')),
   to: nullable(epochMs('Of the last decision')),
@@ -95,33 +97,34 @@ export const SPAN_MEMBERS = {
     'When reports of outcomes had stopped: what became of these orders is known late, or not at all',
   ),
   torn: yesNo("The last line of the journal's file is incomplete and was left out"),
-  asOf: Type.Optional(asOfMomentShape),
+  asOf: Type.Optional(erasedSinceMomentSchema),
 } as const;
 
-export const evidenceSpan = shape('Where the decisions are from', SPAN_MEMBERS);
+export const evidenceSpanSchema = shape('Where the decisions are from', SPAN_MEMBERS);
 
-export type EvidenceSpan = ValueOf<typeof evidenceSpan>;
+export type EvidenceSpan = ValueOf<typeof evidenceSpanSchema>;
 
-export const heldOutCounts = list(
+export const heldOutCountsSchema = list(
   shape('How often a rule matched and was skipped, because its client is held out of it', {
     rule: plainText('Its file and name, like groups/blocked-by-unpaid-chain'),
-    share: numberSchema('Of the clients, 0 to 1'),
+    share: createNumberSchema('Of the clients, 0 to 1'),
     decisions: count('In which it was skipped'),
     clients: count('The different clients of these decisions'),
   }),
   'Whom rules held out, as in live traffic',
 );
 
-export type HeldOutCount = ValueOf<typeof heldOutCounts>[number];
+export type HeldOutCount = ValueOf<typeof heldOutCountsSchema>[number];
 
 export const emptySharedListsSchema = list(
   plainText('A shared list'),
   'Shared lists that the rules ask about and that nobody was on, because inputs do not tell',
 );
 
-export const verdictSharesShape = shape(
+/** The schema of the share of decisions that each verdict has, each an interval or null. */
+export const verdictSharesSchema = shape(
   'Share of the decisions that each verdict has, by client',
-  mapVerdicts(() => intervalSchema('Null without a decision')),
+  mapVerdicts(() => createNullableIntervalSchema('Null without a decision')),
 );
 
 /**
@@ -173,7 +176,8 @@ export type EvidenceTable = ValueOf<typeof EvidenceTableSchema>;
 export type TableColumn = EvidenceTable['columns'][number];
 export type TableCell = EvidenceTable['rows'][number][number];
 
-export interface Presentation {
+/** The result of a question of evidence for people: notes and tables. */
+export interface NotesAndTables {
   readonly notes: readonly string[];
   readonly tables: readonly EvidenceTable[];
 }
@@ -182,7 +186,7 @@ export interface Presentation {
  * Sorts every table that has a column of this name by that column: numbers from the largest to the smallest, words
  * from A to Z, then cells without a value. Returns null if no table has such a column.
  */
-export function sortTables<Result extends Presentation>(shown: Result, column: string): Result | null {
+export function sortTables<Result extends NotesAndTables>(shown: Result, column: string): Result | null {
   const placeIn = (table: EvidenceTable) => listSortNames(table).indexOf(column.toLowerCase());
   if (shown.tables.every((table) => placeIn(table) < 0)) return null;
   const tables = shown.tables.map((table) => {
@@ -207,9 +211,9 @@ function compareCells(one: TableCell, other: TableCell): number {
 }
 
 /** The kind and the headings of adjacent columns. */
-export type ColumnGroup = readonly [kind: TableColumn['kind'], ...headings: readonly string[]];
+export type ColumnsOfKind = readonly [kind: TableColumn['kind'], ...headings: readonly string[]];
 
-export function createColumns(...groups: readonly ColumnGroup[]): readonly TableColumn[] {
+export function createColumns(...groups: readonly ColumnsOfKind[]): readonly TableColumn[] {
   return groups.flatMap(([kind, ...headings]) => headings.map((name) => ({ name, kind })));
 }
 
@@ -261,20 +265,21 @@ export function formatOrders({ paid, unpaid, turnedAway, unknown }: OrderCounts)
 }
 
 /** The members that count orders, each with its status in the view `orders`. */
-export const ORDER_STATUSES = [
+export const ORDER_COUNT_STATUS_PAIRS = [
   ['paid', 'PAID'],
   ['unpaid', 'UNPAID'],
   ['turnedAway', 'TURNED_AWAY'],
   ['unknown', 'UNKNOWN'],
 ] as const satisfies readonly (readonly [keyof OrderCounts, string])[];
 
-export const ORDER_STATUS_COLUMNS: ColumnGroup = [
+/** The columns of a table for the four counts of orders. Their cells come from `listOrderCountCells`. */
+export const ORDER_STATUS_COLUMNS: ColumnsOfKind = [
   'count',
-  ...ORDER_STATUSES.map(([, status]) => status.toLowerCase().replace('_', ' ')),
+  ...ORDER_COUNT_STATUS_PAIRS.map(([, status]) => status.toLowerCase().replace('_', ' ')),
 ];
 
 export function listOrderCountCells(orders: OrderCounts): readonly TableCell[] {
-  return ORDER_STATUSES.map(([status]) => orders[status]);
+  return ORDER_COUNT_STATUS_PAIRS.map(([status]) => orders[status]);
 }
 
 /**
@@ -282,7 +287,7 @@ export function listOrderCountCells(orders: OrderCounts): readonly TableCell[] {
  * everything that is known.
  */
 export function listAsOfNotes(
-  asOf: AsOfMoment | WithMomentsAsText<AsOfMoment> | undefined,
+  asOf: ErasedSinceMoment | WithMomentsAsText<ErasedSinceMoment> | undefined,
 ): readonly string[] {
   if (asOf === undefined) return [];
   const { at, erasedPayers, erasedRows } = asOf;

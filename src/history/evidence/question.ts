@@ -1,11 +1,11 @@
 import { type TObject, type TProperties, type TSchema, Type } from '#base/json-schema.ts';
 import { NamedError } from '#base/named-error.ts';
-import { choice, instant, named, text } from '#base/shapes.ts';
+import { choice, named, requestInstantSchema, text } from '#base/shapes.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
-import { createVersionTextSchema, type RuleSet } from '#decision/rules/rule-set.ts';
-import { PRESENTATION_MEMBERS, type Presentation } from './presentation.ts';
-import type { Evidence, PeriodToRead } from './source/evidence.ts';
+import { createUncheckedVersionSchema, type RuleSet } from '#decision/rules/rule-set.ts';
+import { type NotesAndTables, PRESENTATION_MEMBERS } from './presentation.ts';
+import type { Evidence, SpanOrAllTimes } from './source/evidence.ts';
 
 /** Thrown if a question cannot be answered. The message says why, and what is allowed. */
 export class BadQuestion extends NamedError {}
@@ -56,11 +56,15 @@ function createOption<T>(
  * null.
  */
 export function versionOption(told: OptionText): QuestionOption<string | null> {
-  return createOption('version', { ...told, schema: createVersionTextSchema(told.description) }, readText);
+  return createOption(
+    'version',
+    { ...told, schema: createUncheckedVersionSchema(told.description) },
+    readText,
+  );
 }
 
 export function versionsOption(told: OptionText): QuestionOption<readonly string[]> {
-  const schema = Type.Array(createVersionTextSchema('A version'), {
+  const schema = Type.Array(createUncheckedVersionSchema('A version'), {
     maxItems: 10,
     description: told.description,
   });
@@ -101,7 +105,11 @@ export function numberOption(
 
 /** Declares an option for a time. The value is in epoch ms. If it is not given, the value is null. */
 export function timeOption(told: OptionText): QuestionOption<number | null> {
-  return createOption('time', { ...told, schema: { ...instant, description: told.description } }, toEpochMs);
+  return createOption(
+    'time',
+    { ...told, schema: { ...requestInstantSchema, description: told.description } },
+    toEpochMs,
+  );
 }
 
 function readText(value: unknown): string | null {
@@ -113,13 +121,13 @@ function readTexts(value: unknown): readonly string[] {
 }
 
 /** A rule set that made decisions, as the decisions recorded it. */
-export interface DecidingRules {
+export interface DecidingRuleSetRef {
   readonly ruleVersion: string;
   readonly digest: string;
 }
 
 /** The rule sets with which a question can be answered. */
-export interface AvailableRules {
+export interface RuleSetFinders {
   /**
    * Finds a rule set that an option names. Throws if the version has problems, or if it was changed in the meantime.
    */
@@ -127,20 +135,20 @@ export interface AvailableRules {
   /** Returns the files of a rule set as texts. */
   readonly files: (version: string) => RuleFiles;
   /** Finds the rule set that made decisions. Returns null if neither RULES_DIR nor the archive has it. */
-  readonly recorded: (rules: DecidingRules) => RuleSet | null;
+  readonly recorded: (rules: DecidingRuleSetRef) => RuleSet | null;
 }
 
 /** A question that was asked, and the parts that are needed to answer it. */
 interface Asking {
   readonly evidence: Evidence;
   readonly options: AskedOptions;
-  readonly rules: AvailableRules;
+  readonly rules: RuleSetFinders;
   /** Reports how many decisions are done, and how many there are. */
   readonly onProgress: (done: number, of: number) => void;
 }
 
 /** The answer to a question: figures, and the notes and tables that readers see. */
-export type QuestionAnswer = Presentation & { readonly kind: string };
+export type QuestionAnswer = NotesAndTables & { readonly kind: string };
 
 /** A question about recorded decisions. Its command, request body, job, API document and form are made from it. */
 export interface Question {
@@ -155,7 +163,7 @@ export interface Question {
   /** The option that names the version whose decisions alone count. Null if all decisions count. */
   readonly decidedBy: QuestionOption<string | null> | null;
   /** The part of the archive that the answer needs, if a span is asked about. */
-  readonly reads: PeriodToRead;
+  readonly reads: SpanOrAllTimes;
   /** Whether the result names orders as examples. Such a result is deleted when a payer is erased. */
   readonly namesOrders: boolean;
   /** The schema of the answer. */
@@ -170,7 +178,7 @@ interface Declared<P extends TProperties, Result extends { readonly kind: string
   readonly resultName: string;
   readonly result: TObject<P>;
   readonly run: (asking: Asking) => Promise<Result>;
-  readonly shown: (result: Result) => Presentation;
+  readonly shown: (result: Result) => NotesAndTables;
 }
 
 /** Makes a question of its declaration. Adds notes and tables to the figures of the answer. */
@@ -208,7 +216,11 @@ export async function requireNamedOrLastRules(
 }
 
 /** Finds a rule set that made decisions. Throws `BadQuestion` with the advice `wayOn` if it cannot be found. */
-export function requireRecordedRules(rules: AvailableRules, decided: DecidingRules, wayOn: string): RuleSet {
+export function requireRecordedRules(
+  rules: RuleSetFinders,
+  decided: DecidingRuleSetRef,
+  wayOn: string,
+): RuleSet {
   const found = rules.recorded(decided);
   if (found !== null) return found;
   const { ruleVersion, digest } = decided;

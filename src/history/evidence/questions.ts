@@ -1,6 +1,6 @@
-import { BacktestSchema, presentBacktest } from './backtest/backtest-report.ts';
-import { DriftSchema, presentDrift } from './drift-report.ts';
-import { ExperimentSchema, presentExperiment } from './experiment/experiment-report.ts';
+import { BacktestReportSchema, presentBacktest } from './backtest/backtest-report.ts';
+import { DriftReportSchema, presentDrift } from './drift-report.ts';
+import { createExperimentPresentation, ExperimentSchema } from './experiment/experiment-report.ts';
 import { OBJECTIVE_OPTIONS, readObjectiveOrNull, TRIAL_OBJECTIVE_OPTIONS } from './objective-options.ts';
 import {
   choiceOption,
@@ -78,10 +78,10 @@ const BACKTEST = declareQuestion({
   example: { version: 'p2.v11', vary: ['groups.blocked-by-unpaid-chain.unpaidChain=2..8'] },
   namesOrders: true,
   resultName: 'BacktestReport',
-  result: BacktestSchema,
+  result: BacktestReportSchema,
   run: async ({ evidence, options, rules, onProgress }) => {
     const { runBacktest: backtest } = await import('./backtest/backtest.ts');
-    const { createVariations: variationsOf } = await import('./backtest/variations.ts');
+    const { createVariedRuleSets: variationsOf } = await import('./backtest/variations.ts');
     const name = TRIED.read(options) ?? '';
     const version = rules.named(name);
     const vary = VARY.read(options);
@@ -117,9 +117,9 @@ const DRIFT = declareQuestion({
   example: {},
   decidedBy: WHOSE,
   resultName: 'Drift',
-  result: DriftSchema,
+  result: DriftReportSchema,
   run: async ({ evidence, options, onProgress }) => {
-    const { measureDrift: drift } = await import('./drift.ts');
+    const { measureDriftBetweenPeriods: drift } = await import('./drift.ts');
     return drift(evidence, SPLIT.read(options), onProgress);
   },
   shown: presentDrift,
@@ -141,7 +141,7 @@ export const EXPERIMENT_QUESTION = declareQuestion({
   resultName: 'Experiment',
   result: ExperimentSchema,
   run: async ({ evidence, options, onProgress }) => {
-    const { runExperiment: experiment } = await import('./experiment/experiment.ts');
+    const { compareVersionsOnTrial: experiment } = await import('./experiment/experiment.ts');
     return experiment(
       evidence,
       EXPERIMENT_VERSIONS_OPTION.read(options),
@@ -149,7 +149,7 @@ export const EXPERIMENT_QUESTION = declareQuestion({
       readObjectiveOrNull(options),
     );
   },
-  shown: presentExperiment,
+  shown: createExperimentPresentation,
 });
 
 /** All questions about recorded decisions, each declared once. */

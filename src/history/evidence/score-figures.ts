@@ -1,25 +1,25 @@
 import { count, list, shape, type ValueOf } from '#base/shapes.ts';
 import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
-import { toNumberRecord } from '#history/archive/query-engine.ts';
+import { toNumbersByColumn } from '#history/archive/query-engine.ts';
 import {
   computeAreaUnderCurve,
   computeBrierScore,
-  computeCalibrationGaps,
+  computeCalibrationGapsByBin,
   computeReliability,
-  findBin,
+  getBinIndexOfScore,
   type ScoreCounts,
 } from '#history/statistics/calibration.ts';
 import { type Estimate, estimateByBootstrap, estimateShareByCluster } from '#history/statistics/intervals.ts';
-import { certainIntervalSchema, intervalSchema, numberSchema } from './presentation.ts';
+import { certainIntervalSchema, createNullableIntervalSchema, createNumberSchema } from './presentation.ts';
 import type { Evidence } from './source/evidence.ts';
 import { aggregateByOutcomeSql, clusterSql } from './source/order-sums.ts';
 import { listClientBatchConditions } from './source/shared-devices.ts';
 
 const ReliabilityRowSchema = shape('A tenth of the scores', {
-  from: numberSchema('The lowest score'),
-  to: numberSchema('The highest, itself not in it'),
+  from: createNumberSchema('The lowest score'),
+  to: createNumberSchema('The highest, itself not in it'),
   count: count('Orders with a score in it'),
-  meanScore: numberSchema('Of these orders'),
+  meanScore: createNumberSchema('Of these orders'),
   paidShare: certainIntervalSchema,
 });
 
@@ -31,9 +31,9 @@ export const ScoreFiguresSchema = shape(
   'How well the paymentScore that granted orders had when they were first asked for told what became of them',
   {
     orders: count('Granted orders, paid or unpaid'),
-    brier: intervalSchema('Brier score'),
-    auc: intervalSchema('How often a paid order had a higher score than an unpaid one'),
-    calibrationError: intervalSchema('How far scores lie from the paid share, on average'),
+    brier: createNullableIntervalSchema('Brier score'),
+    auc: createNullableIntervalSchema('How often a paid order had a higher score than an unpaid one'),
+    calibrationError: createNullableIntervalSchema('How far scores lie from the paid share, on average'),
     reliability: list(ReliabilityRowSchema, 'By tenths of the scores'),
   },
 );
@@ -86,7 +86,7 @@ export async function readScoreCounts(
       GROUP BY cluster, later, score, granted ORDER BY ALL`);
     for (const row of rows)
       groups.push({
-        ...toNumberRecord(row, NO_GROUP),
+        ...toNumbersByColumn(row, NO_GROUP),
         later: row['later'] === true,
         granted: row['granted'] === true,
       });
@@ -100,11 +100,11 @@ const NO_GROUP = { cluster: 0, score: 0, paid: 0, unpaid: 0, unknown: 0 };
 export function computeScoreFigures(groups: readonly ClusterScoreCounts[]): ScoreFigures {
   const draws = new ScoreDraws(groups);
   const all = draws.orders(new Uint32Array(draws.clusters).fill(1));
-  const seen = computeCalibrationGaps(all);
+  const seen = computeCalibrationGapsByBin(all);
   // All figures of a resample are computed together, because a resample costs more than the figures.
   const figures = (times: Uint32Array) => {
     const orders = draws.orders(times);
-    const gaps = computeCalibrationGaps(orders);
+    const gaps = computeCalibrationGapsByBin(orders);
     const known =
       gaps === null || seen === null ? [null, null] : [sumAbsolute(gaps), sumAbsolute(gaps, seen)];
     return [computeBrierScore(orders), computeAreaUnderCurve(orders), ...known];
@@ -112,7 +112,7 @@ export function computeScoreFigures(groups: readonly ClusterScoreCounts[]): Scor
   // With a single client all resamples are equal.
   const drawn = draws.clusters < 2 ? [] : estimateByBootstrap(draws.clusters, figures);
   const [brier = null, auc = null, error = null, distance = null] = drawn;
-  const byBin = Map.groupBy(groups, ({ score }) => findBin(score));
+  const byBin = Map.groupBy(groups, ({ score }) => getBinIndexOfScore(score));
   return {
     orders: countOrders(groups),
     brier,
@@ -120,7 +120,7 @@ export function computeScoreFigures(groups: readonly ClusterScoreCounts[]): Scor
     calibrationError: estimateCalibrationError(error, distance),
     reliability: computeReliability(all).map((bin) => ({
       ...bin,
-      paidShare: estimatePaidShare(byBin.get(findBin(bin.from)) ?? []) ?? NO_SHARE,
+      paidShare: estimatePaidShare(byBin.get(getBinIndexOfScore(bin.from)) ?? []) ?? NO_SHARE,
     })),
   };
 }

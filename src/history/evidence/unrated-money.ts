@@ -1,10 +1,13 @@
 import { Type } from '#base/json-schema.ts';
 import { nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import type { Objective } from '#decision/objective.ts';
-import { formatCell, numberSchema } from './presentation.ts';
+import { createNumberSchema, formatCell } from './presentation.ts';
 
 const amounts = Type.Record(
-  shape('Amounts', { paid: numberSchema('Of paid orders'), reversed: numberSchema('Of reversed ones') }),
+  shape('Amounts', {
+    paid: createNumberSchema('Of paid orders'),
+    reversed: createNumberSchema('Of reversed ones'),
+  }),
   { description: 'By currency, in its units' },
 );
 

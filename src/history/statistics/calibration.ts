@@ -18,7 +18,7 @@ export function computeAreaUnderCurve(scored: readonly ScoreCounts[]): number | 
   let unpaidBelow = 0;
   let paidCount = 0;
   let wonPairs = 0;
-  for (const { paid, unpaid } of groupByScore(scored)) {
+  for (const { paid, unpaid } of mergeCountsOfEqualScores(scored)) {
     wonPairs += paid * (unpaidBelow + unpaid / 2);
     unpaidBelow += unpaid;
     paidCount += paid;
@@ -36,7 +36,7 @@ export function computeBrierScore(scored: readonly ScoreCounts[]): number | null
   return orders === 0 ? null : errors / orders;
 }
 
-export function findBin(score: number): number {
+export function getBinIndexOfScore(score: number): number {
   return Math.min(BINS - 1, Math.floor(score * BINS));
 }
 
@@ -47,7 +47,7 @@ export function findBin(score: number): number {
  */
 export function computeReliability(scored: readonly ScoreCounts[]) {
   const withOrders = scored.filter((some) => countKnown(some) > 0);
-  const bins = Map.groupBy(withOrders, ({ score }) => findBin(score));
+  const bins = Map.groupBy(withOrders, ({ score }) => getBinIndexOfScore(score));
   return [...bins]
     .toSorted(([a], [b]) => a - b)
     .map(([bin, members]) => {
@@ -70,19 +70,19 @@ export type ReliabilityBin = ReturnType<typeof computeReliability>[number];
  * probabilities using Bayesian binning, 2015). If all are 0, the score can be read as a probability. Returns null if
  * there are no orders.
  */
-export function computeCalibrationGaps(scored: readonly ScoreCounts[]): readonly number[] | null {
+export function computeCalibrationGapsByBin(scored: readonly ScoreCounts[]): readonly number[] | null {
   const orders = sumOver(scored, countKnown);
   if (orders === 0) return null;
   const gaps = Array.from({ length: BINS }, () => 0);
   for (const { score, paid, unpaid } of scored) {
-    const bin = findBin(score);
+    const bin = getBinIndexOfScore(score);
     gaps[bin] = (gaps[bin] ?? 0) + (score * (paid + unpaid) - paid) / orders;
   }
   return gaps;
 }
 
 /** Merges the counts of equal scores and sorts them from the lowest score to the highest. */
-export function groupByScore(scored: readonly ScoreCounts[]): readonly ScoreCounts[] {
+export function mergeCountsOfEqualScores(scored: readonly ScoreCounts[]): readonly ScoreCounts[] {
   return [...Map.groupBy(scored, ({ score }) => score)]
     .toSorted(([a], [b]) => a - b)
     .map(([score, same]) => ({

@@ -2,11 +2,11 @@ import type { Estimate } from './intervals.ts';
 
 /**
  * Sums of one value per client. They are enough for the mean, its standard error, and the number of clients behind
- * it.
+ * it. `seen` counts the clients whose value is not 0. `size` is the sum of the absolute values.
  */
 export type ValueSums = Readonly<Record<'clients' | 'seen' | 'sum' | 'size' | 'squares', number>>;
 
-/** `seen` counts the clients whose value is not 0. `size` is the sum of the absolute values. */
+/** The sums over no clients. */
 export const NO_VALUE_SUMS: ValueSums = { clients: 0, seen: 0, sum: 0, size: 0, squares: 0 };
 
 export function computeMean({ clients, sum }: ValueSums): number {

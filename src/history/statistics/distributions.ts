@@ -3,18 +3,20 @@ interface PartOfWhole {
   readonly whole: number;
 }
 
+/** The cases that count, and all cases, in an earlier and in a later time. */
 export interface CountsOfTwoTimes {
   readonly before: PartOfWhole;
   readonly after: PartOfWhole;
 }
 
 /** The counts of one value of a dimension, for example of one rule. */
-export interface CountedValue extends CountsOfTwoTimes {
+export interface DimensionValueCounts extends CountsOfTwoTimes {
   readonly dimension: string;
   readonly value: string;
 }
 
-export interface Contribution extends CountedValue {
+/** How much one value of a dimension contributes to the difference between two times. */
+export interface ChangeContribution extends DimensionValueCounts {
   /** How many more cases there are than expected. It is negative if there are fewer. */
   readonly difference: number;
   /** The value's share of the whole difference. 1 is all of it. */
@@ -42,10 +44,10 @@ const OTHERS_MIN = 0.05;
  * a large value takes part in every rise (explanatory power and surprise, as in Adtributor, NSDI 2014). Only the
  * first value of each dimension is returned.
  */
-export function findContributions(
-  counted: readonly CountedValue[],
+export function rankContributionsToChange(
+  counted: readonly DimensionValueCounts[],
   parts: RankingParts,
-): readonly Contribution[] {
+): readonly ChangeContribution[] {
   const { all } = parts;
   const more = computeGrowth(all);
   const whole = all.after.part - more * all.before.part;
@@ -79,7 +81,10 @@ function computeGrowth({ before, after }: CountsOfTwoTimes): number {
 }
 
 /** Computes how many cases the later time would have if the value's share had not changed. */
-function computeExpected({ dimension, before, after }: CountedValue, { all, divided }: RankingParts): number {
+function computeExpected(
+  { dimension, before, after }: DimensionValueCounts,
+  { all, divided }: RankingParts,
+): number {
   if (!divided.has(dimension)) return computeGrowth(all) * before.part;
   const others = { part: all.after.part - after.part, whole: all.after.whole - after.whole };
   const usual = others.whole >= OTHERS_MIN * all.after.whole ? others : all.before;
@@ -106,7 +111,7 @@ const EMPTY_BIN = 0.5;
  * the population stability index, 2020). `sizes` are the numbers of independent units. For counts of decisions, they
  * are the numbers of clients.
  */
-export function computePopulationStability(
+export function computeStabilityIndexWithChance(
   before: readonly number[],
   after: readonly number[],
   sizes: readonly [number, number],

@@ -29,6 +29,9 @@ export function estimateShare(part: number, whole: number): Estimate | null {
   return { value, low: part === 0 ? 0 : middle - half, high: part === whole ? 1 : middle + half };
 }
 
+/**
+ * The counts of one cluster, usually the orders of one client: all of them, and those that have the counted property.
+ */
 export interface ClusterCount {
   readonly part: number;
   readonly whole: number;

@@ -126,7 +126,7 @@ export function estimateExpectedReversals(
 }
 
 /** Sums over payers that compare how many of their payments were reversed with how many were expected to be. */
-export interface PayerReversalSums {
+export interface ReversalErrorSums {
   /** The sum of squares of reversals minus expected reversals. */
   readonly errors: number;
   readonly expected: number;
@@ -139,6 +139,6 @@ export interface PayerReversalSums {
  * factor with mean 1. The result is the variance of that factor, by the method of moments (a shared frailty; Clayton,
  * A model for association in bivariate life tables, 1978). It is 0 if payers do not differ beyond chance.
  */
-export function estimateFrailty({ errors, expected, squares }: PayerReversalSums): number {
+export function estimateFrailty({ errors, expected, squares }: ReversalErrorSums): number {
   return squares === 0 ? 0 : Math.max(0, (errors - expected) / squares);
 }

@@ -5,12 +5,12 @@ import { toShortHash } from '#decision/payer/client-state.ts';
 import type { Hint } from '#decision/payer/hints.ts';
 import { encodeOrder } from '#decision/payer/order-text.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
-import { encodeJournalRecord } from '#state/journal.ts';
+import { encodeJournalEntry } from '#state/journal.ts';
 import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Commit, LoadOptions, LoadStamp, Store } from '#state/store.ts';
 import { StoreLate, StoreUnavailable } from '#state/store-errors.ts';
-import { decodeClientFromStore, toStoredAnswer } from '#state/stored-parts.ts';
+import { createStoredAnswer, decodeClientFromStore } from '#state/stored-parts.ts';
 import type { RedisConnection, SendTogether } from './connection/connection.ts';
 import {
   BadReply,
@@ -21,10 +21,10 @@ import {
   requireWholeNumber,
 } from './connection/reply.ts';
 import type { ServerCalls } from './connection/server-calls.ts';
-import type { RedisDecisions } from './decisions.ts';
-import type { MemoryRoom } from './health.ts';
-import { type InstallationCheck, shapeMember } from './installation.ts';
-import { formatJournalLine } from './journal.ts';
+import type { RedisDecisionReader } from './decisions.ts';
+import type { MemoryRoomLevel } from './health.ts';
+import { formatInstallationShapeMember, type InstallationCheck } from './installation.ts';
+import { formatStreamEntryField } from './journal.ts';
 import { createCallTicket, RedisScript } from './script.ts';
 import type { ServerClocks } from './server-clocks.ts';
 
@@ -54,10 +54,10 @@ interface RedisClientsParts {
   readonly connection: RedisConnection;
   readonly calls: ServerCalls;
   readonly clocks: ServerClocks;
-  readonly decisions: RedisDecisions;
+  readonly decisions: RedisDecisionReader;
   readonly installation: InstallationCheck;
   /** The room in the servers' memory. */
-  readonly memory: { readonly room: MemoryRoom };
+  readonly memory: { readonly room: MemoryRoomLevel };
 }
 
 /** Reads and writes everything in the slot of a client: states, notes and records. */
@@ -120,13 +120,13 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
       const answer =
         answered === null
           ? null
-          : toStoredAnswer(await decisions.reader.decodeRecord({ clientHash: hash, text: answered }));
+          : createStoredAnswer(await decisions.reader.decodeRecord({ clientHash: hash, text: answered }));
       return decodeClientFromStore({ state, order, answer }, time);
     },
     commit: async (change) => {
       const { client, shape } = change;
       const next = encodeClientState(change.state);
-      const place = shape === undefined ? '' : redis.shapeKey(redis.getPartition(client.hash), shape.id);
+      const place = shape === undefined ? '' : redis.shapeKey(redis.getPartitionTag(client.hash), shape.id);
       const storedMs = storedShapes.get(place);
       const believed = storedMs !== undefined && performance.now() - storedMs < SHAPE_RENEWAL_MS;
       const status = await tryToCommit(change, next, !believed);
@@ -148,7 +148,7 @@ function createLoadArgs(hash: string, { orderRef, idempotencyKey }: LoadOptions)
   return [
     orderRef === undefined ? '' : redis.NOTE_KINDS.order + toShortHash(orderRef),
     idempotencyKey === undefined ? '' : redis.NOTE_KINDS.answer + redis.hashName(idempotencyKey),
-    redis.decisionPrefix(hash),
+    redis.clientDecisionsPrefix(hash),
   ];
 }
 
@@ -228,10 +228,10 @@ export const COMMIT_RETENTION = {
 };
 
 /** The journal's limit for each partition, in the form that commit-5.lua takes: negative if memory is short. */
-const JOURNAL_ENTRIES: Readonly<Record<MemoryRoom, number>> = {
-  enough: Math.ceil(RETENTION.journalEntries / redis.PARTITIONS.length),
-  little: -Math.ceil(RETENTION.journalEntriesMin / redis.PARTITIONS.length),
-  unknown: Math.ceil(RETENTION.journalEntriesMin / redis.PARTITIONS.length),
+const JOURNAL_ENTRIES: Readonly<Record<MemoryRoomLevel, number>> = {
+  enough: Math.ceil(RETENTION.journalEntries / redis.PARTITION_TAGS.length),
+  little: -Math.ceil(RETENTION.journalEntriesMin / redis.PARTITION_TAGS.length),
+  unknown: Math.ceil(RETENTION.journalEntriesMin / redis.PARTITION_TAGS.length),
 };
 
 /** Creates the commit script of a node, with the values that never change while it runs. */
@@ -271,9 +271,9 @@ export function createCommitCall(
 ) {
   const { stamp, entry, client, decision, shape } = change;
   const { hash, platform } = client;
-  const partition = redis.getPartition(hash);
+  const partition = redis.getPartitionTag(hash);
   const order = decision === undefined ? '' : redis.hashOrderRef(platform, decision.orderRef);
-  const told = encodeJournalRecord(entry);
+  const told = encodeJournalEntry(entry);
   const record = decision === undefined ? '' : encodeDecision(decision, shape);
   // A decision that does not fit the shape is stored whole and needs no shape.
   const shaped = shape !== undefined && record !== '' && !record.startsWith('{') ? shape : null;
@@ -289,7 +289,7 @@ export function createCommitCall(
       String(validUntilMs),
       stamp.raw ?? '',
       nextRaw,
-      formatJournalLine(
+      formatStreamEntryField(
         entry.platform,
         hash,
         decision === undefined ? told : `${told}.${redis.orderBucket(order)}`,
@@ -299,7 +299,7 @@ export function createCommitCall(
         ? ''
         : redis.formatOrderNote(order, redis.formatNotedDecision(hash, decision.seq)),
       String(entry.at),
-      shaped === null ? installation : shapeMember(installation, shaped.id),
+      shaped === null ? installation : formatInstallationShapeMember(installation, shaped.id),
       shaped === null || !storesShape ? '' : shaped.text,
       journalEntries === null ? '' : String(journalEntries),
       ...listNotes(change),
@@ -332,13 +332,13 @@ function listNotes({
   for (const { hint } of hints?.shown ?? []) {
     const { kind } = hint;
     if (kind !== 'fingerprint' && kind !== 'ip') continue;
-    for (const id of listDeviceHmacs(hint)) note(redis.NOTE_KINDS[kind] + id, '', RETENTION.sightingMs);
+    for (const id of listHmacsOfDevice(hint)) note(redis.NOTE_KINDS[kind] + id, '', RETENTION.sightingMs);
   }
   return notes;
 }
 
 /** Lists a device's HMAC, and its HMAC under the previous secret. */
-export function listDeviceHmacs({ id, formerId }: Pick<Hint, 'id' | 'formerId'>): readonly string[] {
+export function listHmacsOfDevice({ id, formerId }: Pick<Hint, 'id' | 'formerId'>): readonly string[] {
   return formerId === undefined ? [id] : [id, formerId];
 }
 

@@ -13,6 +13,7 @@ import { RedisScript } from './script.ts';
 
 type RedisDoor = Pick<RedisAccess, 'connection' | 'runOn'>;
 
+/** Returns the SHA-1 of a text, by which `compareAndSet` notices that the text has changed. */
 export function computeStamp(text: string | Buffer): string {
   return hash('sha1', text);
 }

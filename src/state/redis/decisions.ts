@@ -6,7 +6,7 @@ import { RETENTION } from '#state/retention.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { RecordReader, type StoredRecord } from '#state/stored-parts.ts';
 import type { RedisAccess } from './connection/connection.ts';
-import { areTexts, callChecked, isTextOrNull } from './connection/reply.ts';
+import { callChecked, createTextsCheck, isTextOrNull } from './connection/reply.ts';
 
 /** The most records that one command reads. */
 const BATCH_RECORDS_MAX = 100;
@@ -17,14 +17,14 @@ interface DecisionPlace {
 }
 
 /** Reads decision records by client and number, and by order. */
-export class RedisDecisions {
+export class RedisDecisionReader {
   readonly reader: RecordReader;
   readonly #door: RedisAccess;
 
   constructor(door: RedisAccess) {
     this.#door = door;
     this.reader = new RecordReader((id, clientHash) => {
-      const key = redis.shapeKey(redis.getPartition(clientHash), id);
+      const key = redis.shapeKey(redis.getPartitionTag(clientHash), id);
       return door.runOn(key)(() => callChecked('GET', door.commands.get(key), isTextOrNull));
     });
   }
@@ -88,7 +88,7 @@ export class RedisDecisions {
     const order = redis.hashOrderRef(platform, orderRef);
     const name = redis.formatOrderNote(order, '');
     const noted = await Promise.all(
-      redis.PARTITIONS.map((partition) => {
+      redis.PARTITION_TAGS.map((partition) => {
         const key = redis.ordersKey(partition, order);
         return this.#door.runOn(key)(() =>
           callChecked('ZRANGE', this.#door.commands.zRangeWithScores(key, 0, -1), Array.isArray),
@@ -120,7 +120,7 @@ export class RedisDecisions {
     orderRef: string,
   ): Promise<void> {
     const order = redis.hashOrderRef(platform, orderRef);
-    const key = redis.ordersKey(redis.getPartition(hash), order);
+    const key = redis.ordersKey(redis.getPartitionTag(hash), order);
     const run = this.#door.runOn(key);
     const notes = await run(() => this.#door.commands.zRange(key, 0, -1));
     const name = redis.formatOrderNote(order, '');
@@ -131,7 +131,7 @@ export class RedisDecisions {
   #texts(places: readonly DecisionPlace[]): Promise<readonly (string | null)[]> {
     const keys = places.map(({ clientHash, seq }) => redis.decisionKey(clientHash, seq));
     return this.#door.runOn(redis.stateKey(places[0]?.clientHash ?? 'A'))(() =>
-      callChecked('MGET', this.#door.commands.mGet(keys), areTexts(keys.length)),
+      callChecked('MGET', this.#door.commands.mGet(keys), createTextsCheck(keys.length)),
     );
   }
 }

@@ -1,17 +1,17 @@
-import { type ClientKey, toClientNumber } from '#decision/payer/client-key.ts';
+import { type ClientKey, toClientNumberText } from '#decision/payer/client-key.ts';
 import type { ClientState } from '#decision/payer/client-state.ts';
 import { decodeClientState } from '#decision/payer/state-document.ts';
-import { encodeJournalRecord } from '#state/journal.ts';
+import { encodeJournalEntry } from '#state/journal.ts';
 import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import { NO_TEXT_STAMP } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { listDeviceHmacs, listNoteNamesOfKind } from './clients.ts';
+import { listHmacsOfDevice, listNoteNamesOfKind } from './clients.ts';
 import { readStamped } from './compare-and-set.ts';
 import { type RedisAccess, type RedisCommands, scanKeys } from './connection/connection.ts';
 import { areStreamEntries, callChecked, requireWholeNumber } from './connection/reply.ts';
-import type { RedisDecisions } from './decisions.ts';
-import { readClientHash } from './journal.ts';
+import type { RedisDecisionReader } from './decisions.ts';
+import { getStreamEntryClientHash } from './journal.ts';
 import { RedisScript } from './script.ts';
 
 const forgetClient = new RedisScript('forget-client-4.lua');
@@ -20,7 +20,7 @@ const forgetClient = new RedisScript('forget-client-4.lua');
 const BATCH_KEYS_MAX = 200;
 
 /** The most unshipped erasures of one partition. */
-const ERASURES_MAX = Math.ceil(RETENTION.unshippedErasures / redis.PARTITIONS.length);
+const ERASURES_MAX = Math.ceil(RETENTION.unshippedErasures / redis.PARTITION_TAGS.length);
 
 /**
  * How often the erasure of a client that keeps changing is retried. If more tries were needed, something else would
@@ -53,9 +53,9 @@ function decodeStateOrNull(raw: string): ClientState | null {
  */
 export class ClientErasure {
   readonly #door: RedisAccess;
-  readonly #decisions: RedisDecisions;
+  readonly #decisions: RedisDecisionReader;
 
-  constructor(door: RedisAccess, decisions: RedisDecisions) {
+  constructor(door: RedisAccess, decisions: RedisDecisionReader) {
     this.#door = door;
     this.#decisions = decisions;
   }
@@ -81,7 +81,7 @@ export class ClientErasure {
       await this.#removeDecisions(client, newest);
       // Claims of Idempotency-Keys have slots of their own.
       for (const name of noted('answer')) await this.#unlink([redis.claimKey(platform, name)]);
-      await this.#removeFromJournal(redis.journalKey(redis.getPartition(hash)), hash);
+      await this.#removeFromJournal(redis.journalKey(redis.getPartitionTag(hash)), hash);
       if (await this.#removeState(client, stamp)) return;
     }
     throw new StoreUnavailable('the client kept changing while it was erased');
@@ -92,7 +92,7 @@ export class ClientErasure {
    * used only for a damaged client.
    */
   async findNewestDecisionNumber(clientHash: string): Promise<number> {
-    const prefix = redis.decisionPrefix(clientHash);
+    const prefix = redis.clientDecisionsPrefix(clientHash);
     const { connection } = this.#door;
     let newest = 0;
     for await (const keys of scanKeys(connection, connection.serverOf(prefix), `${prefix}*`))
@@ -138,7 +138,8 @@ export class ClientErasure {
       const entries = await this.#call(journal, (commands, key) =>
         callChecked('XRANGE', commands.xRange(key, from, '+', { COUNT: BATCH_KEYS_MAX }), areStreamEntries),
       );
-      const own = entries?.filter((row) => readClientHash(row) === clientHash).map(({ id }) => id) ?? [];
+      const own =
+        entries?.filter((row) => getStreamEntryClientHash(row) === clientHash).map(({ id }) => id) ?? [];
       if (own.length > 0) await this.#call(journal, (commands, key) => commands.xDel(key, own));
       const last = entries?.at(-1);
       if (last === undefined) return;
@@ -151,14 +152,14 @@ export class ClientErasure {
    * stamp was read.
    */
   async #removeState({ platform, hash }: ErasedKey, stamp: string): Promise<boolean> {
-    const partition = redis.getPartition(hash);
+    const partition = redis.getPartitionTag(hash);
     const erasure = {
       kind: 'erasure',
       at: Date.now(),
       platform,
-      clientNumber: toClientNumber(hash),
+      clientNumber: toClientNumberText(hash),
     } as const;
-    const args = [stamp, platform, encodeJournalRecord(erasure), String(ERASURES_MAX)];
+    const args = [stamp, platform, encodeJournalEntry(erasure), String(ERASURES_MAX)];
     const others = [redis.notesKey(hash), redis.journalKey(partition), redis.unshippedErasuresKey(partition)];
     return (
       (await forgetClient.on(this.#door, [redis.stateKey(hash), ...others], args, requireWholeNumber)) === 1
@@ -180,7 +181,7 @@ export class ClientErasure {
 /** Lists the devices that the state names. An erasure also looks at the devices that were noted in the last days. */
 function listKnownDevices(state: ClientState | null, kind: 'fingerprint' | 'ip'): readonly string[] {
   const shown = state?.hints?.shown ?? [];
-  return shown.flatMap(({ hint }) => (hint.kind === kind ? listDeviceHmacs(hint) : []));
+  return shown.flatMap(({ hint }) => (hint.kind === kind ? listHmacsOfDevice(hint) : []));
 }
 
 /**

@@ -38,7 +38,7 @@ interface KnownSettings {
 }
 
 /** Whether every server has memory to spare. Unknown if one of them does not report its memory. */
-export type MemoryRoom = 'enough' | 'little' | 'unknown';
+export type MemoryRoomLevel = 'enough' | 'little' | 'unknown';
 
 /**
  * A server that uses more than this share of its memory has little left. The journal must not fill the rest, which is
@@ -86,7 +86,7 @@ export class RedisHealth {
   }
 
   /** The memory of the servers at their last report, which is at most a minute old. */
-  room: MemoryRoom = 'unknown';
+  room: MemoryRoomLevel = 'unknown';
 
   /** Throws StoreUnavailable if a server is too old. */
   async refuseOldServers(): Promise<void> {
@@ -182,7 +182,7 @@ export class RedisHealth {
       .onServer(node)(() => this.#connection.infoOf(node))
       .catch(() => null);
     this.#settings.set(node, { info, readMs: performance.now() });
-    this.room = findMemoryRoom(
+    this.room = assessMemoryRoom(
       this.#connection.servers().map((one) => this.#settings.get(one)?.info ?? null),
     );
     return info;
@@ -297,7 +297,7 @@ function computeMemoryUsedShare(info: string | null): number | null {
 }
 
 /** Finds the room in the memory of all servers together by their INFO. An INFO is null if a server gives none. */
-export function findMemoryRoom(infos: readonly (string | null)[]): MemoryRoom {
+export function assessMemoryRoom(infos: readonly (string | null)[]): MemoryRoomLevel {
   const shares = infos.map((info) => {
     if (info === null) return Number.NaN;
     const [used, bound, machine] = ['used_memory', 'maxmemory', 'total_system_memory'].map((name) =>

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createSalt, SALT_REGISTER } from '#state/client-salt.ts';
-import { DOCUMENTS_TAG, getPartition, installationKey, PARTITIONS, VERSIONS_KEY } from '#state/keys.ts';
+import {
+  DOCUMENTS_TAG,
+  getPartitionTag,
+  installationKey,
+  PARTITION_TAGS,
+  VERSIONS_KEY,
+} from '#state/keys.ts';
 import {
   ANOTHER_STORE_REMEDY,
   type ExpectedInstallation,
@@ -8,7 +14,7 @@ import {
   explainOtherInstallation,
   explainSaltDifference,
   INSTALLATION_REGISTER,
-  type KnownInstallation,
+  type InstallationIdentity,
   requireExpectedInstallation,
 } from '#state/known-installation.ts';
 import type { Registers } from '#state/store.ts';
@@ -28,7 +34,8 @@ const HINT = 'installation';
  * that a commit asks for both at once. The member and the shape are written together, and a node that believes that a
  * shape is there stored it long before it expires.
  */
-export const shapeMember = (installation: string, shapeId: string): string => `${installation} ${shapeId}`;
+export const formatInstallationShapeMember = (installation: string, shapeId: string): string =>
+  `${installation} ${shapeId}`;
 
 /** What a store is expected to hold, and the salt with which a new store begins. */
 interface OpenInstallation {
@@ -49,7 +56,7 @@ type OwnRegisters = Pick<Registers, 'read' | 'compareAndSet'>;
 export class InstallationCheck {
   readonly #door: RedisAccess;
   readonly #registers: OwnRegisters;
-  #known: KnownInstallation = { id: '', salt: '' };
+  #known: InstallationIdentity = { id: '', salt: '' };
   #refusal: StoreUnavailable | null = null;
   #verifying: Promise<void> | null = null;
   /** Partitions whose commits were refused. */
@@ -61,7 +68,7 @@ export class InstallationCheck {
     this.#registers = registers;
   }
 
-  get known(): KnownInstallation {
+  get known(): InstallationIdentity {
     return this.#known;
   }
 
@@ -83,7 +90,7 @@ export class InstallationCheck {
       id: id ?? (await agreeOnText(this.#registers, INSTALLATION_REGISTER, expected?.id ?? randomUUID())),
       salt: await agreeOnText(this.#registers, SALT_REGISTER, expected?.salt ?? salt ?? createSalt()),
     };
-    const unclaimed = PARTITIONS.filter((one) => !held.has(one));
+    const unclaimed = PARTITION_TAGS.filter((one) => !held.has(one));
     if (held.size === 0 || isAccepted) await Promise.all(unclaimed.map((one) => this.#claim(one)));
     await this.#putHint();
   }
@@ -91,7 +98,7 @@ export class InstallationCheck {
   /** Finds what the masters hold: an id and a salt (null if there is none), and the partitions that have the id. */
   async #findHeld() {
     const registered = await this.#registers.read(INSTALLATION_REGISTER);
-    const ids = await this.#readIds(PARTITIONS);
+    const ids = await this.#readIds(PARTITION_TAGS);
     const { name } = this.#door.connection;
     const owners = new Map<string, string>(registered === null ? [] : [[registered, name]]);
     for (const [partition, id] of ids) owners.set(id, this.#nodeOf(partition));
@@ -138,7 +145,7 @@ export class InstallationCheck {
 
   /** Notes that a commit was refused because the client's partition does not hold this installation. */
   suspect(clientHash: string): void {
-    this.#suspects.add(getPartition(clientHash));
+    this.#suspects.add(getPartitionTag(clientHash));
     this.look().catch(() => {
       // The next check reports what is wrong.
     });
@@ -149,7 +156,7 @@ export class InstallationCheck {
    * evicted keys.
    */
   async strangerOn(node: string, evicts: () => Promise<boolean>): Promise<string | null> {
-    const own = PARTITIONS.filter((one) => this.#nodeOf(one) === node);
+    const own = PARTITION_TAGS.filter((one) => this.#nodeOf(one) === node);
     const asked = new Set([...own.slice(0, 1), ...own.filter((one) => this.#suspects.has(one))]);
     const { others, without } = await this.#findHolders([...asked]);
     const [other] = others;
@@ -175,8 +182,8 @@ export class InstallationCheck {
   async #look(): Promise<void> {
     const { id, salt } = this.#known;
     const home = this.#door.connection.serverOf(DOCUMENTS_TAG);
-    const near = PARTITIONS.filter((one) => this.#nodeOf(one) === home);
-    const asked = near.length === 0 ? PARTITIONS : near;
+    const near = PARTITION_TAGS.filter((one) => this.#nodeOf(one) === home);
+    const asked = near.length === 0 ? PARTITION_TAGS : near;
     const [{ others, without }, kept] = await Promise.all([
       this.#findHolders(asked),
       this.#registers.read(SALT_REGISTER),

@@ -1,17 +1,17 @@
 import { isJsonObject } from '#base/files/json-object.ts';
 import { searchThrottle } from '#base/work/step-throttle.ts';
 import {
+  type AnyJournalEntry,
   addLostVerdictsToGap,
-  collectUnreadable,
   comparePlaces,
-  decodeJournalRecord,
+  createUnreadableMember,
+  decodeJournalEntry,
   type EntryPlace,
   formatCursor,
   type JournalGap,
   type JournalPlace,
-  type JournalRecord,
   joinGaps,
-  type LostVerdict,
+  type LostVerdictRecord,
   PARTITION_CURSORS,
   type PlacedEntry,
   parseCursor,
@@ -25,10 +25,10 @@ import {
 } from '#state/journal.ts';
 import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
-import type { JournalPage, KeptAfterShipping, Store } from '#state/store.ts';
+import type { JournalPage, KeptAfterShippingLimits, Store } from '#state/store.ts';
 import type { RedisAccess } from './connection/connection.ts';
 import { areStreamEntries, callChecked, isWholeNumber, requireWholeNumber } from './connection/reply.ts';
-import type { RedisDecisions } from './decisions.ts';
+import type { RedisDecisionReader } from './decisions.ts';
 import { RedisScript } from './script.ts';
 
 const trimScript = new RedisScript('trim-journal-4.lua');
@@ -51,7 +51,7 @@ interface StoredEntry {
 }
 
 /**
- * An entry as it was read, with its position. If the decision that it refers to is gone, the entry is a LostVerdict.
+ * An entry as it was read, with its position. If the decision that it refers to is gone, the entry is a LostVerdictRecord.
  */
 interface ReadRow {
   readonly place: JournalPlace;
@@ -75,7 +75,7 @@ interface PartitionRows {
  */
 export function createRedisJournal(
   door: RedisAccess,
-  decisions: RedisDecisions,
+  decisions: RedisDecisionReader,
 ): Pick<
   Store,
   'cursors' | 'readJournal' | 'journalLength' | 'newestCursor' | 'trimJournal' | 'unshippedErasures'
@@ -93,9 +93,9 @@ export function createRedisJournal(
       return lengths.reduce((sum, length) => sum + length, 0);
     },
     newestCursor: async (entries) => {
-      const share = Math.ceil(entries / redis.PARTITIONS.length);
+      const share = Math.ceil(entries / redis.PARTITION_TAGS.length);
       const places: (JournalPlace | null)[] = [];
-      for (const partition of redis.PARTITIONS)
+      for (const partition of redis.PARTITION_TAGS)
         places.push(await findPlaceBefore(door, redis.journalKey(partition), share));
       return places.every((place) => place === null) ? null : formatCursor(places);
     },
@@ -118,7 +118,7 @@ export function createRedisJournal(
 }
 
 function mapPartitions<T>(read: (partition: string, number: number) => Promise<T>): Promise<readonly T[]> {
-  return Promise.all(redis.PARTITIONS.map(read));
+  return Promise.all(redis.PARTITION_TAGS.map(read));
 }
 
 /** Finds the position of the entry after which this many newer ones follow. Returns null if there are fewer entries. */
@@ -147,11 +147,11 @@ async function findPlaceBefore(
 async function trimShipped(
   { connection, runOn }: RedisAccess,
   through: string,
-  { journalEntries, decisionsHotMs }: KeptAfterShipping,
+  { journalEntries, decisionsHotMs }: KeptAfterShippingLimits,
 ): Promise<void> {
-  const kept = Math.ceil(journalEntries / redis.PARTITIONS.length);
+  const kept = Math.ceil(journalEntries / redis.PARTITION_TAGS.length);
   for (const [index, place] of parseCursor(through).entries()) {
-    const partition = redis.PARTITIONS[index];
+    const partition = redis.PARTITION_TAGS[index];
     if (place === null || partition === undefined) continue;
     const keys = [
       redis.journalKey,
@@ -161,7 +161,7 @@ async function trimShipped(
     ].map((key) => key(partition));
     const numbers = [kept, BATCH_ENTRIES_MAX].map(String);
     const shorter = [decisionsHotMs, RETENTION.decisionMs - decisionsHotMs].map(String);
-    const prefixes = [redis.recordsPrefix(partition), redis.ordersPrefix(partition)];
+    const prefixes = [redis.partitionDecisionsPrefix(partition), redis.ordersPrefix(partition)];
     const args = [`${place.ms}-${place.seq}`, ...numbers, ...prefixes, ...shorter];
     const trimSome = () => trimScript.run(connection, keys, args, requireWholeNumber);
     while ((await runOn(redis.journalKey(partition))(trimSome)) === BATCH_ENTRIES_MAX);
@@ -171,7 +171,7 @@ async function trimShipped(
 /** Reads the partitions as one journal. */
 class JournalReader {
   readonly #door: RedisAccess;
-  readonly #decisions: RedisDecisions;
+  readonly #decisions: RedisDecisionReader;
   /**
    * Rows that were read beyond the last pages, by cursor, so that a reader who continues there need not read them
    * twice. If a client is erased in the meantime, the erasure comes after these rows, just as it comes after rows
@@ -179,7 +179,7 @@ class JournalReader {
    */
   readonly #ahead = new Map<string, readonly PartitionRows[]>();
 
-  constructor(door: RedisAccess, decisions: RedisDecisions) {
+  constructor(door: RedisAccess, decisions: RedisDecisionReader) {
     this.#door = door;
     this.#decisions = decisions;
   }
@@ -188,8 +188,8 @@ class JournalReader {
     const places = parseCursor(after);
     const ahead = this.#takeAhead(after);
     const feeds = ahead ?? this.#feedsAfter(places);
-    const entries: PlacedEntry<JournalRecord>[] = [];
-    const others: (LostVerdict | UnreadableEntry)[] = [];
+    const entries: PlacedEntry<AnyJournalEntry>[] = [];
+    const others: (LostVerdictRecord | UnreadableEntry)[] = [];
     let batch = computeBatch(limit);
     while (entries.length < limit) {
       await this.#fill(feeds, batch);
@@ -210,7 +210,7 @@ class JournalReader {
     if (ahead !== null && pushedOut !== null) return this.read(after, limit);
     this.#keepAhead(cursor, feeds);
     const lost = others.filter((entry) => entry.kind === 'lost');
-    return { entries, cursor, gap: addLostVerdictsToGap(lost, pushedOut), ...collectUnreadable(others) };
+    return { entries, cursor, gap: addLostVerdictsToGap(lost, pushedOut), ...createUnreadableMember(others) };
   }
 
   #takeAhead(after: string | null): readonly PartitionRows[] | null {
@@ -228,7 +228,7 @@ class JournalReader {
   }
 
   #feedsAfter(places: readonly (JournalPlace | null)[]): readonly PartitionRows[] {
-    return redis.PARTITIONS.map((partition, index) => {
+    return redis.PARTITION_TAGS.map((partition, index) => {
       const place = places[index] ?? null;
       return { partition, fetched: place, given: place, rows: [], ended: false };
     });
@@ -260,7 +260,7 @@ class JournalReader {
     const reply = await this.#door.runOn(key)(() =>
       callChecked('XRANGE', this.#door.commands.xRange(key, from, '+', { COUNT: batch }), areStreamEntries),
     );
-    const partition = redis.getPartitionNumber(feed.partition);
+    const partition = redis.getNumberOfPartitionTag(feed.partition);
     feed.rows.push(...(await this.#completeRows((reply ?? []).map((row) => toStoredEntry(partition, row)))));
     feed.fetched = feed.rows.at(-1)?.place ?? feed.fetched;
     feed.ended = feed.rows.length < batch;
@@ -271,7 +271,7 @@ class JournalReader {
     const parsed = await Promise.all(
       stored.map(async (one) => ({
         one,
-        entry: await readOrExplain(one, () => decodeJournalRecord(one.text)),
+        entry: await readOrExplain(one, () => decodeJournalEntry(one.text)),
       })),
     );
     const named = parsed.flatMap(({ one: { clientHash }, entry }) =>
@@ -306,7 +306,7 @@ function findGap(loss: Readonly<Record<string, string>>, place: JournalPlace | n
  * been read in vain.
  */
 function computeBatch(limit: number): number {
-  return Math.min(BATCH_ENTRIES_MAX, 4 + Math.ceil((1.25 * limit) / redis.PARTITIONS.length));
+  return Math.min(BATCH_ENTRIES_MAX, 4 + Math.ceil((1.25 * limit) / redis.PARTITION_TAGS.length));
 }
 
 /**
@@ -343,24 +343,24 @@ function takeOldest(feeds: readonly PartitionRows[]): ReadRow | null {
 }
 
 /** Formats the only field of a stream entry. Every further field would make each commit slower. */
-export function formatJournalLine(platform: string, clientHash: string, text: string): string {
+export function formatStreamEntryField(platform: string, clientHash: string, text: string): string {
   return `${platform} ${clientHash} ${text}`;
 }
 
 type StreamRow = { readonly id: string; readonly message: Readonly<Record<string, string>> };
 
 /** Reads the client of a stream entry. Returns an empty text for an erasure. */
-export function readClientHash({ message }: StreamRow): string {
+export function getStreamEntryClientHash({ message }: StreamRow): string {
   return message['entry']?.split(' ', 2)[1] ?? '';
 }
 
 function toStoredEntry(partition: number, row: StreamRow): StoredEntry {
   const text = (row.message['entry'] ?? '').split(' ').slice(2).join(' ');
-  return { place: { partition, ...parsePlace(row.id) }, clientHash: readClientHash(row), text };
+  return { place: { partition, ...parsePlace(row.id) }, clientHash: getStreamEntryClientHash(row), text };
 }
 
 function isReference(
-  entry: ReturnType<typeof decodeJournalRecord> | UnreadableEntry,
+  entry: ReturnType<typeof decodeJournalEntry> | UnreadableEntry,
 ): entry is VerdictReference {
   return 'seq' in entry;
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { AUDIT_LOG_KEYS } from '#state/keys.ts';
 import type { NumberedLog } from '#state/numbered-log.ts';
-import { LIST_REMOVAL_KEPT_MS, type ListChange } from '#state/store.ts';
+import { LIST_REMOVAL_KEPT_MS, type ListLogChange } from '#state/store.ts';
 import type { RunCall } from '#state/store-errors.ts';
 import type { RedisAccess, RedisCommands } from './connection/connection.ts';
-import { areTexts, callChecked, requireArray, requireWholeNumber } from './connection/reply.ts';
+import { callChecked, createTextsCheck, requireArray, requireWholeNumber } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 const appendScript = new RedisScript('append-records-6.lua');
@@ -20,7 +20,9 @@ export function createNumberedLog(door: RedisAccess, keys: typeof AUDIT_LOG_KEYS
   const textsOf = async (ids: readonly string[]): Promise<readonly (string | null)[]> =>
     ids.length === 0
       ? []
-      : call((commands) => callChecked('HMGET', commands.hmGet(records, [...ids]), areTexts(ids.length)));
+      : call((commands) =>
+          callChecked('HMGET', commands.hmGet(records, [...ids]), createTextsCheck(ids.length)),
+        );
   const onParts: RunCall = (command) => door.runOn(parts)(command);
   return {
     /**
@@ -38,11 +40,11 @@ export function createNumberedLog(door: RedisAccess, keys: typeof AUDIT_LOG_KEYS
           : requireArray(what, made).map((one) => requireWholeNumber(what, one) === 1),
       );
     },
-    /** Reads the newest number (0 if there is none), the horizon and the epoch. ListPage explains the last two. */
+    /** Reads the newest number (0 if there is none), the horizon and the epoch. ListLogPage explains the last two. */
     head: () =>
       call(async (commands) => {
         const fields = commands.hmGet(head, ['latest', 'horizon', 'epoch']);
-        const [latest, horizon, epoch = null] = await callChecked('HMGET', fields, areTexts(3));
+        const [latest, horizon, epoch = null] = await callChecked('HMGET', fields, createTextsCheck(3));
         const number = (text: string | null | undefined) => requireWholeNumber('HMGET', Number(text ?? '0'));
         return { latest: number(latest), horizon: number(horizon), epoch };
       }),
@@ -88,6 +90,6 @@ export function createNumberedLog(door: RedisAccess, keys: typeof AUDIT_LOG_KEYS
   };
 }
 
-function createChangeArgs({ id, text, expected }: ListChange): readonly string[] {
+function createChangeArgs({ id, text, expected }: ListLogChange): readonly string[] {
   return [id, expected === undefined ? '' : String(expected), text === null ? '-' : `+${text}`];
 }

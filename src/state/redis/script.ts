@@ -60,7 +60,7 @@ export class RedisScript {
     const body = script.includes('return ticket ..') ? script : START + script + END;
     this.#source = known.join('') + TICKET + whole + body;
     this.#sha1 = hash('sha1', this.#source);
-    this.#keyCount = parseKeyCount(file);
+    this.#keyCount = parseKeyCountFromName(file);
   }
 
   /**
@@ -120,7 +120,7 @@ function formatConstant(value: number | string): string {
 }
 
 /** Reads from the name of a script how many KEYS it takes. Returns null if the name has no number. */
-export function parseKeyCount(file: string): number | null {
+export function parseKeyCountFromName(file: string): number | null {
   const [, count] = /-(\d+)\.lua$/.exec(file) ?? [];
   return count === undefined ? null : Number(count);
 }

@@ -1,4 +1,4 @@
-import { ClockOffset, computeMedianOffset } from '#state/clock-offset.ts';
+import { ClockOffsetEstimator, computeMedianOffset } from '#state/clock-offset.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import { BadReply } from './connection/reply.ts';
 
@@ -10,7 +10,7 @@ const EPOCH_MS_MAX = Date.UTC(2100);
 export class ServerClocks {
   readonly #connection: RedisConnection;
   readonly #clock: () => number;
-  readonly #offsets = new Map<string, ClockOffset>();
+  readonly #offsets = new Map<string, ClockOffsetEstimator>();
   #medianMs = 0;
 
   /** `clock` is this process's own clock, epoch ms with fractions. */
@@ -35,7 +35,7 @@ export class ServerClocks {
     const arrivedMs = this.#clock();
     if (storeMs < EPOCH_MS_MIN || storeMs > EPOCH_MS_MAX)
       throw new BadReply('a script that tells the time', storeMs);
-    const offset = this.#offsets.get(node) ?? new ClockOffset();
+    const offset = this.#offsets.get(node) ?? new ClockOffsetEstimator();
     this.#offsets.set(node, offset);
     const before = offset.offsetMs;
     offset.observe({ sentMs, storeMs, arrivedMs });

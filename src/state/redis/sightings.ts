@@ -1,11 +1,11 @@
 import {
   type AskedAttribute,
-  boundDeviceVerdicts,
   CLIENTS_ON_DEVICE_MAX,
+  computeDeviceVerdictCount,
   type DeviceKind,
+  type DeviceSharingCounts,
   groupCountsByName,
   NO_SHARING_QUESTION,
-  type SharingCounts,
   type SharingQuestion,
 } from '#decision/facts/fact.ts';
 import {
@@ -14,10 +14,10 @@ import {
   SIGHTING_MARKS,
   type SightingMark,
 } from '#decision/payer/sighting-marks.ts';
-import { getStepRange } from '#decision/payer/verdict-steps.ts';
+import { getWindowFirstStep } from '#decision/payer/verdict-steps.ts';
 import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
-import type { SightingsQuery, Store } from '#state/store.ts';
+import type { SightingsQueryAndNote, Store } from '#state/store.ts';
 import { listNoteNamesOfKind } from './clients.ts';
 import type { RedisAccess } from './connection/connection.ts';
 import { BadReply, requireArray, requireWholeNumber } from './connection/reply.ts';
@@ -38,11 +38,12 @@ interface Place {
 }
 
 /**
- * Counts who was seen on which device. If there is one server, one command asks it. In a cluster each key needs its
- * own command, because the keys lie on different servers.
+ * Creates the function that counts who was seen on which device, and first records the client there if the caller
+ * wants it. If there is one server, one command asks it. In a cluster each key needs its own command, because the
+ * keys lie on different servers.
  */
-export function createRedisSightings(door: RedisAccess): Store['sightings'] {
-  const count = async (ask: SightingsQuery, places: readonly Place[]): Promise<readonly number[]> => {
+export function createRedisCountSightings(door: RedisAccess): Store['sightings'] {
+  const count = async (ask: SightingsQueryAndNote, places: readonly Place[]): Promise<readonly number[]> => {
     const [first] = places;
     if (first === undefined) return [];
     const keys = [first.key, ...places.slice(1).map(({ key }) => key)] as const;
@@ -75,14 +76,17 @@ export function createRedisSightings(door: RedisAccess): Store['sightings'] {
   };
 }
 
-function createDevicePlace(ask: SightingsQuery, kind: DeviceKind): Place | null {
+function createDevicePlace(ask: SightingsQueryAndNote, kind: DeviceKind): Place | null {
   const { client, sharing } = ask;
   const id = ask[kind];
   if (id === null) return null;
   return { key: redis.deviceKey(kind, client.platform, id), question: sharing[kind] };
 }
 
-function createAttributePlace({ client }: SightingsQuery, { name, value, windowsMs }: AskedAttribute): Place {
+function createAttributePlace(
+  { client }: SightingsQueryAndNote,
+  { name, value, windowsMs }: AskedAttribute,
+): Place {
   return {
     key: redis.attributeKey(client.platform, redis.attributeValueId(name, value)),
     question: { ...NO_SHARING_QUESTION, windowsMs },
@@ -113,7 +117,7 @@ function createPlaceArgs({ question, isUnmarked }: Place, at: number): readonly 
   const firstMoments = windowsMs.map((windowMs) => formatMoment(at - windowMs + 1));
   const args = [formatMarkLetters(marks), notes.verdicts ? `${noted}v` : noted, String(windowsMs.length)];
   if (!notes.verdicts) return [...args, ...firstMoments];
-  const steps = verdictWindowsMs.map((windowMs) => getStepRange(windowMs, at));
+  const steps = verdictWindowsMs.map((windowMs) => getWindowFirstStep(windowMs, at));
   const ofSteps = steps.flatMap(({ ring, first }) => [ring + 1, Math.max(0, first)]);
   return [...args, ...firstMoments, String(steps.length), ...ofSteps.map(String)];
 }
@@ -128,7 +132,10 @@ function computeCountsInReply({ question: { windowsMs, marks, verdictWindowsMs, 
   return windowsMs.length * (1 + marks.length) + (notes.verdicts ? verdictWindowsMs.length : 0);
 }
 
-function groupByWindow(place: Place | null, counts: readonly number[]): ReadonlyMap<number, SharingCounts> {
+function groupByWindow(
+  place: Place | null,
+  counts: readonly number[],
+): ReadonlyMap<number, DeviceSharingCounts> {
   const { windowsMs, marks, verdictWindowsMs } = place?.question ?? NO_SHARING_QUESTION;
   const inOrder = SIGHTING_MARKS.filter((mark) => marks.includes(mark));
   const each = 1 + inOrder.length;
@@ -142,7 +149,7 @@ function groupByWindow(place: Place | null, counts: readonly number[]): Readonly
         windowMs,
         {
           clients,
-          verdicts: asked < 0 ? 0 : boundDeviceVerdicts(verdicts[asked] ?? 0, clients),
+          verdicts: asked < 0 ? 0 : computeDeviceVerdictCount(verdicts[asked] ?? 0, clients),
           paying: count('paying'),
           unpaid: count('unpaid'),
           blocked: count('blocked'),
@@ -168,8 +175,11 @@ function groupByAttribute(
   );
 }
 
-/** Notes a payment on the devices that the client's notes name. No verdict waits for the note. */
-export function createRedisPaymentNotes(door: RedisAccess): Store['notePayment'] {
+/**
+ * Creates the function that notes a payment on the devices that the client's notes name. No verdict waits for the
+ * note.
+ */
+export function createRedisNotePayment(door: RedisAccess): Store['notePayment'] {
   const { commands } = door.connection;
   return async ({ client: { platform, hash }, since, isUnpaid }) => {
     const notes = redis.notesKey(hash);

@@ -20,12 +20,12 @@ import { connectRedis, type RedisAccess, type RedisConnection } from './connecti
 import { callChecked, isTextOrNull } from './connection/reply.ts';
 import {
   computeCallLimitMs,
-  computeTokenLimitMs,
+  computeRateTokenLimitMs,
   RoundTrips,
   ServerCalls,
 } from './connection/server-calls.ts';
 import { parseRedisUrl, type RedisSecurity } from './connection/url.ts';
-import { RedisDecisions } from './decisions.ts';
+import { RedisDecisionReader } from './decisions.ts';
 import { ClientErasure } from './erasure.ts';
 import { RedisHealth } from './health.ts';
 import { InstallationCheck } from './installation.ts';
@@ -40,7 +40,7 @@ import {
   createRedisTallies,
   createRedisVersions,
 } from './shared-records.ts';
-import { createRedisPaymentNotes, createRedisSightings } from './sightings.ts';
+import { createRedisCountSightings, createRedisNotePayment } from './sightings.ts';
 import { createRedisStoredTexts } from './stored-texts.ts';
 
 /** The options of a Redis store. */
@@ -90,10 +90,10 @@ async function openStoreOn(connection: RedisConnection, options: RedisStoreOptio
   const anyCalls = new ServerCalls(connection, roundTrips, limitMs);
   const installation = createInstallation({ connection, commands, runOn: anyCalls.on });
   const calls = new ServerCalls(connection, roundTrips, limitMs, installation.refusal);
-  const tokenCalls = new ServerCalls(connection, roundTrips, computeTokenLimitMs, installation.refusal);
+  const tokenCalls = new ServerCalls(connection, roundTrips, computeRateTokenLimitMs, installation.refusal);
   const clocks = new ServerClocks(connection, clock);
   const door: RedisAccess = { connection, commands, runOn: calls.on };
-  const decisions = new RedisDecisions(door);
+  const decisions = new RedisDecisionReader(door);
   const erasure = new ClientErasure(door, decisions);
   const health = new RedisHealth(connection, anyCalls, clocks, installation);
   await health.refuseOldServers();
@@ -115,8 +115,8 @@ async function openStoreOn(connection: RedisConnection, options: RedisStoreOptio
     ...createRedisJournal(door, decisions),
     texts: createRedisStoredTexts(connection, calls, erasure, versions),
     rateBuckets: createRedisRateBuckets({ connection, runOn: tokenCalls.on }),
-    sightings: createRedisSightings(door),
-    notePayment: createRedisPaymentNotes(door),
+    sightings: createRedisCountSightings(door),
+    notePayment: createRedisNotePayment(door),
     claimIdempotencyKey: createRedisClaims(door),
     decision: (decisionId) => decisions.findById(decisionId),
     decisionsOfOrder: (platform, orderRef) => decisions.listOfOrder(platform, orderRef),

@@ -4,6 +4,7 @@ import { scanRuleFolders } from './scan.ts';
 
 const jobs = { scan: scanRuleFolders, load };
 
+/** The functions that the reader thread runs for other threads, by name. */
 export type ReaderJobs = typeof jobs;
 
 /**

@@ -1,4 +1,4 @@
-import { isJsonObject, parseJsonObject } from '#base/files/json-object.ts';
+import { isJsonObject, parseJsonObjectOrNull } from '#base/files/json-object.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { RuleProblem } from '#decision/rules/problem.ts';
 import { hasDraftName, isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
@@ -14,7 +14,7 @@ export interface Release {
 }
 
 /** Explains that a version with a draft's name is never released, and what to do instead. */
-export function explainDraftNeverReleased(version: RuleVersion): string {
+export function explainUnreleasableDraft(version: RuleVersion): string {
   const copy = version.slice(0, version.indexOf('-'));
   return `${version} has a draft's name, which is never released; release a copy of it: rules new ${copy} --from ${version}`;
 }
@@ -35,8 +35,8 @@ export function listReleaseDifferences(
   files: RuleFiles,
 ): readonly RuleProblem[] {
   if (isRuleVersion(folder) && hasDraftName(folder))
-    return [createProblem('release.json', explainDraftNeverReleased(folder))];
-  const release: unknown = parseJsonObject(releaseText);
+    return [createProblem('release.json', explainUnreleasableDraft(folder))];
+  const release: unknown = parseJsonObjectOrNull(releaseText);
   if (!isRelease(release))
     return [createProblem('release.json', 'the file is damaged; restore it from version control')];
   const wayOn = `${folder} is released and never changes; restore it, or start a new version: rules new <version> --from ${folder}`;

@@ -2,7 +2,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A file in the folder of a version that was rolled back. It is no part of the rules, and no digest includes it. */
-export const ROLLED_BACK_FILE = 'rolled-back.json';
+export const ROLLBACK_NOTE_FILE = 'rolled-back.json';
 
 interface RolledBack {
   /** Epoch ms. */
@@ -18,7 +18,7 @@ interface RolledBack {
 export function noteRolledBack(folder: string, { at, who, reason }: RolledBack): boolean {
   try {
     const note = { at: new Date(at).toISOString(), who, reason };
-    writeFileSync(join(folder, ROLLED_BACK_FILE), `${JSON.stringify(note, null, 2)}\n`);
+    writeFileSync(join(folder, ROLLBACK_NOTE_FILE), `${JSON.stringify(note, null, 2)}\n`);
     return true;
   } catch {
     return false;
@@ -28,12 +28,12 @@ export function noteRolledBack(folder: string, { at, who, reason }: RolledBack):
 /** Removes the note if the version is wanted again. A note that cannot be removed stays. */
 export function forgetRolledBack(folder: string): void {
   try {
-    rmSync(join(folder, ROLLED_BACK_FILE), { force: true });
+    rmSync(join(folder, ROLLBACK_NOTE_FILE), { force: true });
   } catch {
     // The folder may not be writable.
   }
 }
 
 export function wasRolledBack(folder: string): boolean {
-  return existsSync(join(folder, ROLLED_BACK_FILE));
+  return existsSync(join(folder, ROLLBACK_NOTE_FILE));
 }

@@ -11,9 +11,9 @@ import {
   listConditions,
   type ParsedRules,
 } from '#decision/rules/rule-set.ts';
-import { computeDigest, type LoadResult, readRules } from '#decision/rules/text/draft-text.ts';
+import { computeDigest, type LoadResult, parseAndProveRules } from '#decision/rules/text/draft-text.ts';
 import { listReleaseDifferences } from './release.ts';
-import { explainSystemError, RELEASE_FILE, requireErrorCode } from './rules-dir.ts';
+import { explainSystemError, RELEASE_FILE, requireSystemErrorCode } from './rules-dir.ts';
 
 /** The content of a folder: sound rules that are not compiled yet, or all their problems. */
 type ReadResult =
@@ -56,7 +56,7 @@ function readFolder(folder: string): ReadResult {
   const version = basename(folder);
   const release = readText(folder, RELEASE_FILE, problems);
   if (release !== null) problems.push(...listReleaseDifferences(release, version, files));
-  const result = readRules(version, files);
+  const result = parseAndProveRules(version, files);
   if (!result.ok) return { ok: false, problems: [...problems, ...result.problems] };
   if (problems.length > 0) return { ok: false, problems };
   const comparisons = listComparisons(listConditions(result.rules)).length;
@@ -154,13 +154,13 @@ function resolvePlace(folder: string, path: string, problems: RuleProblem[]): st
     );
     return null;
   } catch (error) {
-    if (requireErrorCode(error) !== 'ENOENT') problems.push(createUnreadableProblem(path, error));
+    if (requireSystemErrorCode(error) !== 'ENOENT') problems.push(createUnreadableProblem(path, error));
     return null;
   }
 }
 
 function createUnreadableProblem(path: string, error: unknown): RuleProblem {
-  return createProblem(path, `it cannot be read: ${explainSystemError(requireErrorCode(error))}`);
+  return createProblem(path, `it cannot be read: ${explainSystemError(requireSystemErrorCode(error))}`);
 }
 
 function createProblem(file: string, message: string): RuleProblem {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { BackgroundWork, LimitExceeded } from '#base/work/background-work.ts';
+import { BackgroundWork, JobTimeOrMemoryExceeded } from '#base/work/background-work.ts';
 import { bindFactToAttribute } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { applyWindowDomain } from '#decision/facts/fact.ts';
+import { toFactOverWindow } from '#decision/facts/fact.ts';
 import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
 import type { ParsedRules, RuleVersion } from '#decision/rules/rule-set.ts';
 import type { LoadResult } from '#decision/rules/text/draft-text.ts';
@@ -48,7 +48,7 @@ export class ThreadedRuleReader implements RuleReader {
         ? { ok: true, ruleSet: compileRuleSet(restoreFacts(read.rules), read.digest, read.released) }
         : read;
     } catch (error) {
-      if (!(error instanceof LimitExceeded)) throw error;
+      if (!(error instanceof JobTimeOrMemoryExceeded)) throw error;
       const message = `it was not loaded: ${error.message} to read and prove it; "rules check ${version}" has no such limit and says more`;
       return { ok: false, problems: [{ at: { file: '.', line: 1, column: 1 }, message }] };
     }
@@ -68,7 +68,7 @@ function restoreFacts(rules: ParsedRules): ParsedRules {
     const declared = rules.attributes.get(ref.attribute ?? '');
     const fact = bindFactToAttribute(FACTS.get(ref.name), declared);
     if (fact === undefined) throw new Error(`there is no fact ${ref.name}`);
-    Object.assign(ref, { fact: applyWindowDomain(fact, ref.windowMs) });
+    Object.assign(ref, { fact: toFactOverWindow(fact, ref.windowMs) });
   }
   return rules;
 }

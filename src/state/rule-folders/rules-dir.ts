@@ -10,7 +10,7 @@ export function explainUnusableRulesDir(rulesDir: string): string | null {
     readdirSync(rulesDir);
     return null;
   } catch (error) {
-    const code = requireErrorCode(error);
+    const code = requireSystemErrorCode(error);
     if (code === 'ENOENT') return refused('where there is no folder');
     return refused(
       code === 'ENOTDIR' ? 'which is no folder' : `which cannot be read: ${explainSystemError(code)}`,
@@ -41,7 +41,7 @@ export function explainSystemError(code: string): string {
 }
 
 /** Returns the system's code of an error. Throws the error if it has none. */
-export function requireErrorCode(error: unknown): string {
+export function requireSystemErrorCode(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
   throw error;
 }

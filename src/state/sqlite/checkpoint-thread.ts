@@ -30,6 +30,7 @@ const jobs = {
   },
 };
 
+/** The functions that the checkpoint thread runs for SQLite's store, by name. */
 export type CheckpointJobs = typeof jobs;
 
 function begin(path: string): void {

@@ -1,21 +1,21 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { encodeDecision } from '#decision/decision-record.ts';
-import { type ClientKey, toClientNumber } from '#decision/payer/client-key.ts';
+import { type ClientKey, toClientNumberText } from '#decision/payer/client-key.ts';
 import { toShortHash } from '#decision/payer/client-state.ts';
 import { encodeOrder } from '#decision/payer/order-text.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
-import { encodeJournalRecord } from '#state/journal.ts';
+import { encodeJournalEntry } from '#state/journal.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Commit, Store } from '#state/store.ts';
 import {
+  createStoredAnswer,
   decodeClientFromStore,
   type RecordReader,
   type StoredRecord,
-  toStoredAnswer,
   toTextOrNull,
 } from '#state/stored-parts.ts';
 import type { JournalTable } from './journal-table.ts';
-import type { SqliteFile } from './open-file.ts';
+import type { SqliteFileAccess } from './open-file.ts';
 
 export type ClientStatements = ReturnType<typeof prepareClientStatements>;
 
@@ -57,7 +57,7 @@ export function prepareClientStatements(db: DatabaseSync) {
 
 /** Creates the part of the store that keeps the states of clients and the answers under an Idempotency-Key. */
 export function createSqliteClients(
-  { clock, run, write, writeUnsynced }: SqliteFile,
+  { clock, run, write, writeUnsynced }: SqliteFileAccess,
   sql: ClientStatements,
   journal: JournalTable,
   reader: RecordReader,
@@ -66,7 +66,7 @@ export function createSqliteClients(
   const storedShapes = new Set<string>();
   const answer = async ({ platform, hash }: ClientKey, idempotencyKey: string, now: number) => {
     const row = sql.answer.get(platform, idempotencyKey, now, hash);
-    return row === undefined ? null : toStoredAnswer(await reader.decodeRecord(toStoredRecord(row)));
+    return row === undefined ? null : createStoredAnswer(await reader.decodeRecord(toStoredDecision(row)));
   };
   return {
     load: (client, { orderRef, idempotencyKey } = {}) =>
@@ -111,7 +111,7 @@ export function eraseClient(
   { platform, hash }: Pick<ClientKey, 'platform' | 'hash'>,
   at: number,
 ): { readonly position: number; readonly entry: string } {
-  const entry = encodeJournalRecord({ kind: 'erasure', at, platform, clientNumber: toClientNumber(hash) });
+  const entry = encodeJournalEntry({ kind: 'erasure', at, platform, clientNumber: toClientNumberText(hash) });
   const position = journal.append(at, null, entry);
   for (const key of journal.erase(hash)) sql.forgetClaim.run(platform, key);
   for (const statement of sql.forget) statement.run(hash);
@@ -134,7 +134,7 @@ function commitChange(
   for (const order of displaced?.orders ?? [])
     sql.putOrder.run(client.hash, order.token, encodeOrder(order), nowMs + (displaced?.keptMs ?? 0));
   if (decision === undefined) {
-    journal.append(nowMs, client.hash, encodeJournalRecord(entry));
+    journal.append(nowMs, client.hash, encodeJournalEntry(entry));
     return 'committed';
   }
   if (shape !== undefined && !storedShapes.has(shape.id)) sql.putShape.run(shape.id, shape.text);
@@ -157,6 +157,6 @@ function writeState(sql: ClientStatements, { client, stamp, state }: Commit, now
 }
 
 /** Returns the stored record of a decision's row in the journal. */
-export function toStoredRecord({ client, entry }: Readonly<Record<string, unknown>>): StoredRecord {
+export function toStoredDecision({ client, entry }: Readonly<Record<string, unknown>>): StoredRecord {
   return { clientHash: String(client), text: String(entry) };
 }

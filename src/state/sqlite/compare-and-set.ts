@@ -1,5 +1,5 @@
 import { NO_TEXT_STAMP, type StampedText } from '#state/store.ts';
-import type { SqliteFile } from './open-file.ts';
+import type { SqliteFileAccess } from './open-file.ts';
 
 /** A table that keeps one text under each name. */
 interface TextTable {
@@ -9,7 +9,7 @@ interface TextTable {
 }
 
 /** Returns a text's stamp, which is the result of SQLite's hex(). */
-export function computeStamp(text: string): string {
+export function toHexStamp(text: string): string {
   return Buffer.from(text).toString('hex').toUpperCase();
 }
 
@@ -17,7 +17,10 @@ export function computeStamp(text: string): string {
  * Creates the access to a table of texts. A text that was read before is replaced or removed only if it is still the
  * same. Texts are compared by their stamps, because a damaged text may not be valid UTF-8.
  */
-export function createTextTable({ db, read, write }: SqliteFile, { table, name, text }: TextTable) {
+export function createTextTableAccess(
+  { db, read, write }: SqliteFileAccess,
+  { table, name, text }: TextTable,
+) {
   const one = db.prepare(`SELECT ${text} AS text, hex(${text}) AS stamp FROM ${table} WHERE ${name} = ?`);
   const add = db.prepare(`INSERT INTO ${table} (${name}, ${text}) VALUES (?, ?) ON CONFLICT DO NOTHING`);
   const put = db.prepare(`UPDATE ${table} SET ${text} = ? WHERE ${name} = ? AND hex(${text}) = ?`);

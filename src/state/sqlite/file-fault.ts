@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { getIndexPartition } from './journal-table.ts';
+import { getIndexPartitionOfPosition } from './journal-table.ts';
 import { getDbPath } from './open-file.ts';
 import { toClientIndexKey, toOrderIndexKey } from './unindexed-entries.ts';
 
@@ -8,7 +8,7 @@ import { toClientIndexKey, toOrderIndexKey } from './unindexed-entries.ts';
  * whole file. To SQLite the journal's index is a plain table, so this function itself checks that the index leads to
  * every entry.
  */
-export function findFileFault(dataDir: string): string | null {
+export function findDatabaseFileFault(dataDir: string): string | null {
   try {
     const db = new DatabaseSync(getDbPath(dataDir), { readOnly: true });
     try {
@@ -32,7 +32,7 @@ function findIndexFault(db: DatabaseSync): string | null {
   if (Number(indexed ?? 0) > Number(newest ?? 0))
     return `the index of the journal is said to reach position ${indexed}, but the newest entry has position ${newest}`;
   const deterministic = { deterministic: true };
-  db.function('index_partition', deterministic, (position) => getIndexPartition(Number(position)));
+  db.function('index_partition', deterministic, (position) => getIndexPartitionOfPosition(Number(position)));
   db.function('client_key', deterministic, (clientHash) => toClientIndexKey(String(clientHash)));
   db.function('order_key', deterministic, (order) => toOrderIndexKey(String(order)));
   const leads = (key: string) =>

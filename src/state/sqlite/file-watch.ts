@@ -11,7 +11,7 @@ type FileIdentity = string | null;
  * Watches whether the opened files are still at their paths. A file that was replaced or removed stays open, but
  * nobody opens it again. Everything written to it is lost when the process ends.
  */
-export class FileWatch {
+export class FileReplacementWatch {
   readonly #path: string;
   #opened: readonly (readonly [path: string, identity: FileIdentity])[];
   #refusal: StoreUnavailable | null = null;

@@ -2,7 +2,7 @@ import { closeSync, fdatasync, openSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { StoreLate, StoreUnavailable } from '#state/store-errors.ts';
-import type { FileWatch } from './file-watch.ts';
+import type { FileReplacementWatch } from './file-watch.ts';
 
 interface Pending {
   /** Does the write. Returns a function to be called when the write is on the disk. */
@@ -42,7 +42,7 @@ export const LOCK_FREE_MS = 10;
  * Repeats a step of background work within one transaction. It stops when the step returns false because everything
  * is done, or when others need the lock. Returns whether there is more to be done.
  */
-export function repeatInOneTransaction(step: () => boolean, nowMs = () => performance.now()): boolean {
+export function repeatWithinLockTime(step: () => boolean, nowMs = () => performance.now()): boolean {
   const beganMs = nowMs();
   for (;;) {
     if (!step()) return false;
@@ -80,7 +80,7 @@ interface Committed extends Pick<Pending, 'reject'> {
 export class GroupCommit {
   readonly #db: DatabaseSync;
   readonly #log: Pick<LogSync, 'sync'>;
-  readonly #place: Pick<FileWatch, 'check'>;
+  readonly #place: Pick<FileReplacementWatch, 'check'>;
   readonly #onCommit: () => void;
   #pending: Pending[] = [];
   #scheduled = false;
@@ -98,7 +98,7 @@ export class GroupCommit {
   constructor(
     db: DatabaseSync,
     log: Pick<LogSync, 'sync'>,
-    place: Pick<FileWatch, 'check'>,
+    place: Pick<FileReplacementWatch, 'check'>,
     onCommit: () => void,
     onLost: (error: StoreUnavailable) => void,
     patience = PATIENCE_OF_CALLERS,

@@ -1,5 +1,5 @@
 import type { JournalTable } from './journal-table.ts';
-import type { SqliteFile } from './open-file.ts';
+import type { SqliteFileAccess } from './open-file.ts';
 import type { IndexedEntry, UnindexedEntries } from './unindexed-entries.ts';
 
 interface IndexingSizes {
@@ -29,12 +29,12 @@ interface Batch {
 export class JournalIndexWriter {
   readonly #table: JournalTable;
   readonly #newest: UnindexedEntries;
-  readonly #readPage: SqliteFile['readPage'];
+  readonly #readPage: SqliteFileAccess['readPage'];
   readonly #sizes: IndexingSizes;
   #batch: Batch | null = null;
   #isReading = false;
 
-  constructor(table: JournalTable, readPage: SqliteFile['readPage'], sizes = SIZES) {
+  constructor(table: JournalTable, readPage: SqliteFileAccess['readPage'], sizes = SIZES) {
     this.#table = table;
     this.#newest = table.unindexedEntries;
     this.#readPage = readPage;

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Decision } from '#decision/decision.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { RETENTION } from '#state/retention.ts';
-import type { KeptAfterShipping } from '#state/store.ts';
+import type { KeptAfterShippingLimits } from '#state/store.ts';
 import { toClientIndexKey, toOrderIndexKey, UnindexedEntries } from './unindexed-entries.ts';
 
 export type JournalRow = Readonly<Record<string, unknown>>;
@@ -31,7 +31,8 @@ const STEP_KEYS = 1000;
 /** A partition of the index has the keys of 2^18 positions. */
 const PARTITION_BITS = 18;
 
-export function getIndexPartition(position: number): number {
+/** Returns the partition of `journal_index` that has the entry at a position. It is not the partition of a client. */
+export function getIndexPartitionOfPosition(position: number): number {
   return Math.floor(position / 2 ** PARTITION_BITS);
 }
 
@@ -156,7 +157,7 @@ export class JournalTable {
   }
 
   /** Forgets some shipped entries up to a position. Returns whether there are more of them. */
-  forgetShipped(through: number, { journalEntries, decisionsHotMs }: KeptAfterShipping): boolean {
+  forgetShipped(through: number, { journalEntries, decisionsHotMs }: KeptAfterShippingLimits): boolean {
     const last = Math.min(through, this.newest() - journalEntries);
     const end = this.#forget(last);
     if (end !== null) this.noteProgress({ shipped: end, hotMs: decisionsHotMs });
@@ -227,7 +228,7 @@ export class JournalTable {
         toClientIndexKey(clientHash),
         ...(order === null ? [] : [toOrderIndexKey(String(order))]),
       ];
-      for (const key of keys) this.#sql.unindex.run(getIndexPartition(place), key, place);
+      for (const key of keys) this.#sql.unindex.run(getIndexPartitionOfPosition(place), key, place);
       this.#sql.erase.run(place);
     }
     return rows.flatMap(({ idempotency_key: key }) => (key === null ? [] : [String(key)]));
@@ -240,13 +241,13 @@ export class JournalTable {
 
   /** Adds an entry to the index, if the entry still exists. */
   index(key: number, position: number): void {
-    this.#sql.index.run(getIndexPartition(position), key, position);
+    this.#sql.index.run(getIndexPartitionOfPosition(position), key, position);
   }
 
   /** Removes some rows of index partitions whose entries are all gone. Returns whether there may be more. */
   removeOldIndex(): boolean {
     const oldest = Number(this.#sql.oldest.get()?.['position'] ?? 0);
-    return this.#sql.removeOldIndex.run(getIndexPartition(oldest), STEP_KEYS).changes === STEP_KEYS;
+    return this.#sql.removeOldIndex.run(getIndexPartitionOfPosition(oldest), STEP_KEYS).changes === STEP_KEYS;
   }
 }
 

@@ -4,8 +4,8 @@ import { searchThrottle } from '#base/work/step-throttle.ts';
 import { parseDecisionId } from '#decision/payer/client-key.ts';
 import {
   addLostVerdictsToGap,
-  collectUnreadable,
-  decodeJournalRecord,
+  createUnreadableMember,
+  decodeJournalEntry,
   type JournalGap,
   NUMBER_CURSORS,
   parseErasureEntry,
@@ -17,16 +17,16 @@ import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
 import type { RecordReader } from '#state/stored-parts.ts';
-import { toStoredRecord } from './client-rows.ts';
-import { LOCK_FREE_MS, repeatInOneTransaction } from './group-commit.ts';
+import { toStoredDecision } from './client-rows.ts';
+import { LOCK_FREE_MS, repeatWithinLockTime } from './group-commit.ts';
 import type { JournalRow, JournalTable } from './journal-table.ts';
-import type { SqliteFile } from './open-file.ts';
+import type { SqliteFileAccess } from './open-file.ts';
 
 /** Creates the access to the journal. The position of a row in the table is the position of the entry. */
 export function createSqliteJournal(
-  { read, readPage, write }: SqliteFile,
+  { read, readPage, write }: SqliteFileAccess,
   table: JournalTable,
-  losses: JournalLosses,
+  losses: JournalLossesAndErasures,
   reader: RecordReader,
 ): Pick<
   Store,
@@ -48,7 +48,7 @@ export function createSqliteJournal(
         const lost = all.filter((entry) => entry.kind === 'lost');
         return {
           entries: all.filter((entry) => entry.kind !== 'lost' && entry.kind !== 'unreadable'),
-          ...collectUnreadable(all),
+          ...createUnreadableMember(all),
           cursor: last === undefined ? after : String(last),
           gap: addLostVerdictsToGap(lost, pushedOut),
         };
@@ -65,7 +65,7 @@ export function createSqliteJournal(
         for (const erasure of losses.takeErasures(position)) table.removeEntry(erasure);
         return isMore;
       };
-      while (await write(() => repeatInOneTransaction(trim))) await sleep(LOCK_FREE_MS);
+      while (await write(() => repeatWithinLockTime(trim))) await sleep(LOCK_FREE_MS);
     },
     unshippedErasures: () =>
       read(() =>
@@ -98,8 +98,8 @@ async function readWholeEntries(
       await readOrExplain(stored, async (): Promise<ReadEntry> => {
         if (text === '') return { kind: 'lost', at: Number(row['at']) };
         if (row['seq'] !== null)
-          return { ...toVerdictEntry(await reader.decodeRecord(toStoredRecord(row))), place };
-        const parsed = decodeJournalRecord(text);
+          return { ...toVerdictEntry(await reader.decodeRecord(toStoredDecision(row))), place };
+        const parsed = decodeJournalEntry(text);
         if ('seq' in parsed) throw new TypeError(`no journal entry is stored as ${text}`);
         return { ...parsed, place };
       }),
@@ -109,7 +109,7 @@ async function readWholeEntries(
 }
 
 /** The entries that the journal lost before they were read, and the erasures that the archive does not know of yet. */
-export class JournalLosses {
+export class JournalLossesAndErasures {
   readonly #sql: ReturnType<typeof prepareLossStatements>;
 
   constructor(db: DatabaseSync) {
@@ -165,19 +165,19 @@ function prepareLossStatements(db: DatabaseSync) {
 
 /** Creates the access to decision records: by client and number, and by order. */
 export function createSqliteDecisions(
-  { run }: SqliteFile,
+  { run }: SqliteFileAccess,
   table: JournalTable,
   reader: RecordReader,
 ): Pick<Store, 'decision' | 'decisionsOfOrder' | 'decisionsOfClient'> {
   const decisionsIn = (rows: readonly JournalRow[]) =>
-    searchThrottle.mapInSteps(rows.map(toStoredRecord), (some) => reader.decodeRecords(some));
+    searchThrottle.mapInSteps(rows.map(toStoredDecision), (some) => reader.decodeRecords(some));
   return {
     decision: async (decisionId) => {
       const parsed = parseDecisionId(decisionId);
       if (parsed === null) return null;
       return run(async () => {
         const [row] = table.decisionsOfClient(parsed.clientHash, parsed.seq + 1, 1);
-        const decision = row === undefined ? null : await reader.decodeRecord(toStoredRecord(row));
+        const decision = row === undefined ? null : await reader.decodeRecord(toStoredDecision(row));
         return decision?.decisionId === decisionId ? decision : null;
       });
     },

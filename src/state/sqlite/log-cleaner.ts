@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { toTextOrNull } from '#state/stored-parts.ts';
 import type { SqliteCheckpointer } from './checkpoints.ts';
-import type { SqliteFile } from './open-file.ts';
+import type { SqliteFileAccess } from './open-file.ts';
 
 /** The register that says that the log may hold erased data. Its value is a mark of the last erasure. */
 const REGISTER = 'erased-in-log';
@@ -18,15 +18,15 @@ const LEFT =
  * in the database file stays until the log was emptied. If a process is killed before that, the next process empties
  * the log.
  */
-export class LogCleaner {
+export class WriteAheadLogCleaner {
   readonly #checkpoints: SqliteCheckpointer;
-  readonly #file: SqliteFile;
+  readonly #file: SqliteFileAccess;
   readonly #mark: () => string | null;
   readonly #note: (mark: string) => void;
   readonly #forget: (mark: string) => void;
   #isClosed = false;
 
-  constructor(file: SqliteFile, checkpoints: SqliteCheckpointer) {
+  constructor(file: SqliteFileAccess, checkpoints: SqliteCheckpointer) {
     this.#file = file;
     this.#checkpoints = checkpoints;
     const read = file.db.prepare('SELECT value FROM registers WHERE name = ?');

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { NumberedLog } from '#state/numbered-log.ts';
-import { type BlockingChangeFilter, LIST_REMOVAL_KEPT_MS, type ListChange } from '#state/store.ts';
+import { LIST_REMOVAL_KEPT_MS, type ListLogChange, type WritePreventingChange } from '#state/store.ts';
 import { toTextOrNull } from '#state/stored-parts.ts';
-import type { SqliteFile } from './open-file.ts';
+import type { SqliteFileAccess } from './open-file.ts';
 
 /** How many removals are forgotten at once. */
 const FORGOTTEN_MAX = 500;
@@ -15,7 +15,7 @@ const OLD_REMOVALS =
  * number for some time. `erase` runs the transaction that forgets parts.
  */
 export function createNumberedLog(
-  { db, clock, read, readPage, write }: SqliteFile,
+  { db, clock, read, readPage, write }: SqliteFileAccess,
   name: string,
   erase: (work: () => void) => Promise<void> = write,
 ): NumberedLog {
@@ -44,7 +44,7 @@ export function createNumberedLog(
   const partsOf = db.prepare('SELECT number FROM log_parts WHERE log = ? AND owner = ? ORDER BY number');
   const forgetPart = db.prepare('DELETE FROM log_parts WHERE log = ? AND owner = ? AND number = ?');
 
-  const appendOne = ({ id, text, expected }: ListChange, now: number): boolean => {
+  const appendOne = ({ id, text, expected }: ListLogChange, now: number): boolean => {
     const row = record.get(name, id);
     const isThere = row !== undefined && row['text'] !== null;
     if (expected !== undefined && !(isThere && row['number'] === expected)) return false;
@@ -52,7 +52,7 @@ export function createNumberedLog(
     put.run(name, id, Number(advance.get(name)?.['latest']), text, text === null ? now : null);
     return true;
   };
-  const isThereOther = ({ since, idsBegin, textsBegin }: BlockingChangeFilter): boolean =>
+  const isThereOther = ({ since, idsBegin, textsBegin }: WritePreventingChange): boolean =>
     after
       .iterate(name, since, -1)
       .some(

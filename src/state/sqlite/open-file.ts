@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeOwnFolder } from '#base/files/folders.ts';
 import { SALT_REGISTER } from '#state/client-salt.ts';
-import { INSTALLATION_REGISTER, type KnownInstallation } from '#state/known-installation.ts';
+import { INSTALLATION_REGISTER, type InstallationIdentity } from '#state/known-installation.ts';
 import { type RunCall, StoreLate, StoreUnavailable, UnknownCursor } from '#state/store-errors.ts';
 import { explainStoreFailure } from '#state/store-health.ts';
-import type { FileWatch } from './file-watch.ts';
+import type { FileReplacementWatch } from './file-watch.ts';
 import { type GroupCommit, isBusyError } from './group-commit.ts';
 
 /** How long the start waits for another process that changes the tables. */
@@ -42,7 +42,7 @@ export function getDbPath(dataDir: string): string {
 }
 
 /** Opens the file, or makes it for an installation. Throws StoreUnavailable if it cannot be used. */
-export function openSqliteFile(path: string, folder: string, begun: KnownInstallation): DatabaseSync {
+export function openSqliteFile(path: string, folder: string, begun: InstallationIdentity): DatabaseSync {
   try {
     makeOwnFolder(folder);
     keepForOwner(path);
@@ -82,7 +82,7 @@ function keepRegister(db: DatabaseSync, name: string, value: string): void {
 }
 
 /** Whether there is no file, or an empty file. */
-export function isEmptyFile(path: string): boolean {
+export function isMissingOrEmptyFile(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
@@ -184,7 +184,7 @@ const SCHEMA = `
 `;
 
 /** The functions that read and write an open database file. */
-export interface SqliteFile {
+export interface SqliteFileAccess {
   readonly db: DatabaseSync;
   /** Epoch ms. */
   readonly clock: () => number;
@@ -208,9 +208,9 @@ export interface SqliteFile {
 export function createSqliteFileAccess(
   db: DatabaseSync,
   writes: GroupCommit,
-  place: FileWatch,
+  place: FileReplacementWatch,
   clock: () => number,
-): SqliteFile {
+): SqliteFileAccess {
   const run: RunCall = (call) => {
     // A file that is back at its path is used again at once.
     const refusal = writes.lost ?? (place.refusal === null ? null : place.check());
@@ -231,7 +231,7 @@ export function createSqliteFileAccess(
  * Runs reads one at a time. Reads resolve at once, so a loop over pages would be one block in which nobody else is
  * served.
  */
-function oneATurn(run: RunCall): SqliteFile['readPage'] {
+function oneATurn(run: RunCall): SqliteFileAccess['readPage'] {
   let free: Promise<void> = Promise.resolve();
   return async (work) => {
     const before = free;

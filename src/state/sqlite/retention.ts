@@ -2,11 +2,11 @@ import { type StatsFs, statfsSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { ClockJumps } from '#state/clock-jumps.ts';
 import { RETENTION } from '#state/retention.ts';
-import { repeatInOneTransaction } from './group-commit.ts';
-import type { JournalLosses } from './journal.ts';
+import { repeatWithinLockTime } from './group-commit.ts';
+import type { JournalLossesAndErasures } from './journal.ts';
 import { JournalIndexWriter } from './journal-index.ts';
 import type { JournalTable } from './journal-table.ts';
-import type { SqliteFile } from './open-file.ts';
+import type { SqliteFileAccess } from './open-file.ts';
 
 /** The tables with an index by the time at which rows expire. */
 const INDEXED = ['orders', 'documents'] as const;
@@ -46,7 +46,7 @@ const LOOK_INTERVAL_MS = 1000;
 
 /** Removes data past its retention, writes the journal's index, and returns free pages to the disk. */
 export class SqliteRetention {
-  readonly #file: SqliteFile;
+  readonly #file: SqliteFileAccess;
   readonly #folder: string;
   readonly #indexing: JournalIndexWriter;
   #removals: readonly Removal[];
@@ -55,9 +55,9 @@ export class SqliteRetention {
 
   /** `folder` is the file's folder. */
   constructor(
-    file: SqliteFile,
+    file: SqliteFileAccess,
     journal: JournalTable,
-    losses: JournalLosses,
+    losses: JournalLossesAndErasures,
     folder: string,
     jumps: Pick<ClockJumps, 'isSettled'>,
   ) {
@@ -115,7 +115,7 @@ export class SqliteRetention {
     const now = this.#file.clock();
     let more = false;
     let left = this.#removals.length;
-    const isCut = repeatInOneTransaction(() => {
+    const isCut = repeatWithinLockTime(() => {
       const [next, ...others] = this.#removals;
       if (next === undefined || left === 0) return false;
       this.#removals = [...others, next];
@@ -127,7 +127,7 @@ export class SqliteRetention {
   }
 
   /** Removes entries from a journal that is too long, and notes the loss. */
-  #pushOut(journal: JournalTable, losses: JournalLosses): boolean {
+  #pushOut(journal: JournalTable, losses: JournalLossesAndErasures): boolean {
     const isRoomy = hasRoomForJournal(statfsSync(this.#folder));
     const lost = journal.pushOut(isRoomy ? RETENTION.journalEntries : RETENTION.journalEntriesMin);
     if (lost !== null) losses.add(lost);

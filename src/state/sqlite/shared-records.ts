@@ -17,8 +17,8 @@ import {
   toTallyCounts,
 } from '#state/store.ts';
 import { toTextOrNull } from '#state/stored-parts.ts';
-import { computeStamp, createTextTable } from './compare-and-set.ts';
-import type { SqliteFile } from './open-file.ts';
+import { createTextTableAccess, toHexStamp } from './compare-and-set.ts';
+import type { SqliteFileAccess } from './open-file.ts';
 
 /** The tables of what belongs to no single client: documents, versions, registers and tallies. */
 
@@ -26,7 +26,7 @@ import type { SqliteFile } from './open-file.ts';
  * Creates the access to the documents in the table `documents`, which also holds the time at which each document
  * expires.
  */
-export function createSqliteDocuments(file: SqliteFile, versions: FollowedVersions): Documents {
+export function createSqliteDocuments(file: SqliteFileAccess, versions: FollowedVersions): Documents {
   return createKeyvDocuments(
     createDocumentsKeyv({ store: createTableAdapter(file) }),
     createTableIndex(file),
@@ -35,7 +35,7 @@ export function createSqliteDocuments(file: SqliteFile, versions: FollowedVersio
   );
 }
 
-function createTableAdapter({ db, clock, write }: SqliteFile): KeyvStoreAdapter {
+function createTableAdapter({ db, clock, write }: SqliteFileAccess): KeyvStoreAdapter {
   const read = db.prepare(
     'SELECT value FROM documents WHERE key = ? AND (expires_at IS NULL OR expires_at > ?)',
   );
@@ -61,7 +61,7 @@ function createTableAdapter({ db, clock, write }: SqliteFile): KeyvStoreAdapter 
 }
 
 /** The table is its own index, so no name needs to be noted. */
-function createTableIndex({ db, readPage }: SqliteFile): DocumentIndex {
+function createTableIndex({ db, readPage }: SqliteFileAccess): DocumentIndex {
   const page = db.prepare('SELECT key FROM documents WHERE key > ? AND key < ? ORDER BY key LIMIT 500');
   return {
     add: async () => {},
@@ -81,7 +81,7 @@ function createTableIndex({ db, readPage }: SqliteFile): DocumentIndex {
 }
 
 /** Creates the access to the versions in the table `versions`. */
-export function createSqliteVersions({ db, read, write }: SqliteFile): VersionTable {
+export function createSqliteVersions({ db, read, write }: SqliteFileAccess): VersionTable {
   const all = db.prepare('SELECT name, version FROM versions');
   const put = db.prepare(
     'INSERT INTO versions (name, version) VALUES (?, ?) ON CONFLICT DO UPDATE SET version = excluded.version',
@@ -95,12 +95,12 @@ export function createSqliteVersions({ db, read, write }: SqliteFile): VersionTa
   };
 }
 
-export function createSqliteRegisters(file: SqliteFile, versions: FollowedVersions): Registers {
-  const registers = createTextTable(file, { table: 'registers', name: 'name', text: 'value' });
+export function createSqliteRegisters(file: SqliteFileAccess, versions: FollowedVersions): Registers {
+  const registers = createTextTableAccess(file, { table: 'registers', name: 'name', text: 'value' });
   return {
     read: async (name) => (await registers.read(name))?.text ?? null,
     compareAndSet: async (name, expected, next) => {
-      const stamp = expected === null ? NO_TEXT_STAMP : computeStamp(expected);
+      const stamp = expected === null ? NO_TEXT_STAMP : toHexStamp(expected);
       const written = await registers.compareAndSet(name, stamp, next);
       if (written) await versions.writeNewVersion(name);
       return written;
@@ -110,7 +110,7 @@ export function createSqliteRegisters(file: SqliteFile, versions: FollowedVersio
 }
 
 /** Creates the access to the tallies in the table `tallies`. */
-export function createSqliteTallies({ db, clock, read, write }: SqliteFile): Tallies {
+export function createSqliteTallies({ db, clock, read, write }: SqliteFileAccess): Tallies {
   const all = db.prepare('SELECT field, count FROM tallies WHERE tally = ?');
   const one = db.prepare('SELECT count FROM tallies WHERE tally = ? AND field = ?');
   const add = db.prepare(

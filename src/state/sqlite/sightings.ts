@@ -2,24 +2,24 @@ import type { DatabaseSync } from 'node:sqlite';
 import {
   type AskedAttribute,
   addClientMarks,
-  boundDeviceVerdicts,
   CLIENTS_ON_DEVICE_MAX,
+  computeDeviceVerdictCount,
   type DeviceKind,
+  type DeviceSharingCounts,
   groupCountsByName,
-  type SharingCounts,
 } from '#decision/facts/fact.ts';
-import { addPaymentMark, encodeSightingMarks } from '#decision/payer/sighting-marks.ts';
+import { addPaymentToMarkBits, encodeSightingMarks } from '#decision/payer/sighting-marks.ts';
 import {
   getFirstImpossibleStep,
   getStepNumber,
-  getStepRange,
+  getWindowFirstStep,
   VERDICT_STEPS,
   VERDICTS_OF_STEP_MAX,
 } from '#decision/payer/verdict-steps.ts';
 import { UNSETTLED_MS } from '#state/clock-jumps.ts';
 import { RETENTION } from '#state/retention.ts';
-import type { SightingsQuery, Store } from '#state/store.ts';
-import type { SqliteFile } from './open-file.ts';
+import type { SightingsQueryAndNote, Store } from '#state/store.ts';
+import type { SqliteFileAccess } from './open-file.ts';
 
 type Statements = ReturnType<typeof prepareStatements>;
 
@@ -30,9 +30,9 @@ export function createSqliteSightings({
   read,
   write,
   writeUnsynced,
-}: SqliteFile): Pick<Store, 'sightings' | 'notePayment'> {
+}: SqliteFileAccess): Pick<Store, 'sightings' | 'notePayment'> {
   const sql = prepareStatements(db);
-  const count = (ask: SightingsQuery) => ({
+  const count = (ask: SightingsQueryAndNote) => ({
     fingerprint: countOn(sql, ask, 'fingerprint'),
     ip: countOn(sql, ask, 'ip'),
     ...(ask.attributes === undefined ? {} : { attributes: countWithValues(sql, ask, ask.attributes) }),
@@ -55,7 +55,7 @@ export function createSqliteSightings({
     notePayment: ({ client: { hash }, since, isUnpaid }) =>
       write(() => {
         for (const { device, marks } of sql.latestSightings.all(hash, since)) {
-          const after = addPaymentMark(Number(marks), isUnpaid);
+          const after = addPaymentToMarkBits(Number(marks), isUnpaid);
           if (after !== marks) sql.markSighting.run(after, String(device), hash);
         }
       }),
@@ -95,7 +95,7 @@ function prepareStatements(db: DatabaseSync) {
   };
 }
 
-function noteOn(sql: Statements, ask: SightingsQuery, kind: DeviceKind, nowMs: number): void {
+function noteOn(sql: Statements, ask: SightingsQueryAndNote, kind: DeviceKind, nowMs: number): void {
   const device = getDevice(ask, kind);
   if (device === null) return;
   const { notes } = ask.sharing[kind];
@@ -112,23 +112,27 @@ function noteOn(sql: Statements, ask: SightingsQuery, kind: DeviceKind, nowMs: n
   }
 }
 
-function countOn(sql: Statements, ask: SightingsQuery, kind: DeviceKind): ReadonlyMap<number, SharingCounts> {
+function countOn(
+  sql: Statements,
+  ask: SightingsQueryAndNote,
+  kind: DeviceKind,
+): ReadonlyMap<number, DeviceSharingCounts> {
   const device = getDevice(ask, kind);
   if (device === null) return new Map();
   const { windowsMs, marks, verdictWindowsMs } = ask.sharing[kind];
   const verdicts = (windowMs: number, clients: number) => {
     if (!verdictWindowsMs.includes(windowMs)) return 0;
-    const { ring, first } = getStepRange(windowMs, ask.at);
+    const { ring, first } = getWindowFirstStep(windowMs, ask.at);
     const counted = sql.verdictsSince.get(device, ring, first, getFirstImpossibleStep(ring, ask.at))?.[
       'verdicts'
     ];
-    return boundDeviceVerdicts(Number(counted), clients);
+    return computeDeviceVerdictCount(Number(counted), clients);
   };
   const statement = marks.length === 0 ? sql.countOthers : sql.countMarkedOthers;
   return new Map(
     windowsMs.map((windowMs) => {
       const others = statement.get(device, ask.client.hash, ask.at - windowMs, ask.at + UNSETTLED_MS);
-      const count = (name: keyof SharingCounts) => Number(others?.[name] ?? 0);
+      const count = (name: keyof DeviceSharingCounts) => Number(others?.[name] ?? 0);
       const clients = Math.min(CLIENTS_ON_DEVICE_MAX, count('clients') + 1);
       const seen = {
         clients,
@@ -144,7 +148,12 @@ function countOn(sql: Statements, ask: SightingsQuery, kind: DeviceKind): Readon
 }
 
 /** Notes that a client has a value of an attribute. */
-function noteValue(sql: Statements, { client, at }: SightingsQuery, holder: string, nowMs: number): void {
+function noteValue(
+  sql: Statements,
+  { client, at }: SightingsQueryAndNote,
+  holder: string,
+  nowMs: number,
+): void {
   sql.putSighting.run(holder, client.hash, at, nowMs + RETENTION.sightingMs, 0);
   forgetOldestClients(sql, holder);
 }
@@ -157,7 +166,7 @@ function forgetOldestClients(sql: Statements, device: string): void {
 
 function countWithValues(
   sql: Statements,
-  ask: SightingsQuery,
+  ask: SightingsQueryAndNote,
   asked: readonly AskedAttribute[],
 ): ReadonlyMap<string, ReadonlyMap<number, number>> {
   const { client, at } = ask;
@@ -174,12 +183,12 @@ function countWithValues(
 }
 
 /** Returns the name under which a value of an attribute is stored among the devices. */
-function getValueHolder({ client }: SightingsQuery, name: string, value: string): string {
+function getValueHolder({ client }: SightingsQueryAndNote, name: string, value: string): string {
   return `${client.platform}/attribute/${name}/${value}`;
 }
 
 /** Returns the name of a device. A device belongs to one platform. The same phone on two platforms is two devices. */
-function getDevice({ client, ...ask }: SightingsQuery, kind: DeviceKind): string | null {
+function getDevice({ client, ...ask }: SightingsQueryAndNote, kind: DeviceKind): string | null {
   const id = ask[kind];
   return id === null ? null : `${client.platform}/${kind}/${id}`;
 }

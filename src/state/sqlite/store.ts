@@ -18,18 +18,18 @@ import { explainStoreFailure, type ServerHealth, type StoreWarning } from '#stat
 import { RecordReader, toTextOrNull } from '#state/stored-parts.ts';
 import { SqliteCheckpointer } from './checkpoints.ts';
 import { createSqliteClients, eraseClient, prepareClientStatements } from './client-rows.ts';
-import { FileWatch } from './file-watch.ts';
+import { FileReplacementWatch } from './file-watch.ts';
 import { GroupCommit, type LockPatience, LogSync } from './group-commit.ts';
-import { createSqliteDecisions, createSqliteJournal, JournalLosses } from './journal.ts';
+import { createSqliteDecisions, createSqliteJournal, JournalLossesAndErasures } from './journal.ts';
 import { JournalTable } from './journal-table.ts';
-import { LogCleaner } from './log-cleaner.ts';
+import { WriteAheadLogCleaner } from './log-cleaner.ts';
 import { createNumberedLog } from './numbered-log.ts';
 import {
   createSqliteFileAccess,
   getDbPath,
-  isEmptyFile,
+  isMissingOrEmptyFile,
   openSqliteFile,
-  type SqliteFile,
+  type SqliteFileAccess,
 } from './open-file.ts';
 import { SqliteRetention } from './retention.ts';
 import {
@@ -70,17 +70,17 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
   const { monotonicMs = options.clock ?? (() => performance.now()) } = options;
   const path = getDbPath(dataDir);
   const { db, installation } = openInstallation(path, dataDir, options);
-  const place = new FileWatch(path);
+  const place = new FileReplacementWatch(path);
   const log = new LogSync(path);
   const checkpoints = new SqliteCheckpointer(path);
   const writes = new GroupCommit(db, log, place, () => checkpoints.noteWrite(), onLost, patience);
   const file = createSqliteFileAccess(db, writes, place, clock);
   const sql = prepareClientStatements(db);
-  const [journal, losses] = [new JournalTable(db), new JournalLosses(db)];
+  const [journal, losses] = [new JournalTable(db), new JournalLossesAndErasures(db)];
   const reader = new RecordReader(async (id) => toTextOrNull(sql.shape.get(id)?.['shape']));
   const jumps = new ClockJumps(clock, monotonicMs, probedAt(db));
   const retention = new SqliteRetention(file, journal, losses, dataDir, jumps);
-  const logCleaner = new LogCleaner(file, checkpoints);
+  const logCleaner = new WriteAheadLogCleaner(file, checkpoints);
   void logCleaner.emptyLog();
   const name = `sqlite ${path}`;
   return {
@@ -122,7 +122,7 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
 function openInstallation(path: string, dataDir: string, options: SqliteStoreOptions) {
   const { expected = null, isAccepted = false, salt } = options;
   const name = `sqlite ${path}`;
-  if (!isAccepted && isEmptyFile(path)) requireExpectedInstallation(name, null, expected);
+  if (!isAccepted && isMissingOrEmptyFile(path)) requireExpectedInstallation(name, null, expected);
   const begun = { id: expected?.id ?? randomUUID(), salt: expected?.salt ?? salt ?? createSalt() };
   const db = openSqliteFile(path, dataDir, begun);
   const register = db.prepare('SELECT value FROM registers WHERE name = ?');
@@ -137,7 +137,12 @@ function openInstallation(path: string, dataDir: string, options: SqliteStoreOpt
   }
 }
 
-function sharedRecords(file: SqliteFile, journal: JournalTable, place: FileWatch, logCleaner: LogCleaner) {
+function sharedRecords(
+  file: SqliteFileAccess,
+  journal: JournalTable,
+  place: FileReplacementWatch,
+  logCleaner: WriteAheadLogCleaner,
+) {
   const table = createSqliteVersions(file);
   const versions = new FollowedVersions({
     ...table,
@@ -162,8 +167,8 @@ function sharedRecords(file: SqliteFile, journal: JournalTable, place: FileWatch
 
 async function checkFile(
   server: string,
-  file: SqliteFile,
-  place: FileWatch,
+  file: SqliteFileAccess,
+  place: FileReplacementWatch,
   jumps: ClockJumps,
 ): Promise<ServerHealth> {
   const refusal = place.check();
@@ -189,7 +194,7 @@ function probedAt(db: DatabaseSync): number | null {
 }
 
 /** Tries a small write. Returns why it failed. Returns null if it succeeded. */
-async function whyNoWrite({ db, clock, write }: SqliteFile): Promise<string | null> {
+async function whyNoWrite({ db, clock, write }: SqliteFileAccess): Promise<string | null> {
   try {
     const probe = db.prepare(
       "INSERT INTO registers (name, value) VALUES ('probe', ?) ON CONFLICT DO UPDATE SET value = excluded.value",

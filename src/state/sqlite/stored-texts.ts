@@ -9,9 +9,9 @@ import {
   type TextKind,
 } from '#state/store.ts';
 import { toTextOrNull } from '#state/stored-parts.ts';
-import { computeStamp, createTextTable } from './compare-and-set.ts';
+import { createTextTableAccess, toHexStamp } from './compare-and-set.ts';
 import type { JournalTable } from './journal-table.ts';
-import type { SqliteFile } from './open-file.ts';
+import type { SqliteFileAccess } from './open-file.ts';
 
 /** The table of each kind of text, and the prefix of its names in the table. */
 const PLACES = {
@@ -25,15 +25,15 @@ const PAGE_ROWS = 500;
 
 /** Creates the access to the texts in the tables of clients, documents and registers. */
 export function createSqliteStoredTexts(
-  file: SqliteFile,
+  file: SqliteFileAccess,
   journal: JournalTable,
   versions: FollowedVersions,
 ): StoredTexts {
   const { db, clock, read, readPage } = file;
   const texts = {
-    client: createTextTable(file, PLACES.client),
-    document: createTextTable(file, PLACES.document),
-    register: createTextTable(file, PLACES.register),
+    client: createTextTableAccess(file, PLACES.client),
+    document: createTextTableAccess(file, PLACES.document),
+    register: createTextTableAccess(file, PLACES.register),
   };
   const page = db.prepare(
     `SELECT client AS name, state AS text FROM clients WHERE client > ? ORDER BY client LIMIT ${PAGE_ROWS}`,
@@ -57,8 +57,7 @@ export function createSqliteStoredTexts(
           .map(({ name, text }) => ({ name: String(name), text: String(text) }));
         return { states: rows, next: rows.length < PAGE_ROWS ? null : (rows.at(-1)?.name ?? null) };
       }),
-    replaceState: (clientHash, text, next) =>
-      texts.client.compareAndSet(clientHash, computeStamp(text), next),
+    replaceState: (clientHash, text, next) => texts.client.compareAndSet(clientHash, toHexStamp(text), next),
     findNewestDecisionNumber: (clientHash) =>
       read(() => {
         const [newest] = journal.decisionsOfClient(clientHash, Number.MAX_SAFE_INTEGER, 1);
@@ -67,7 +66,10 @@ export function createSqliteStoredTexts(
   };
 }
 
-async function* readAllTexts(db: DatabaseSync, readPage: SqliteFile['readPage']): AsyncGenerator<StoredText> {
+async function* readAllTexts(
+  db: DatabaseSync,
+  readPage: SqliteFileAccess['readPage'],
+): AsyncGenerator<StoredText> {
   for (const kind of TEXT_KINDS) {
     const { table, name, text, prefix } = PLACES[kind];
     const page = db.prepare(

@@ -2,7 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import type { Actor } from '#checkout/access/caller.ts';
 
 /** Creates the actor for a person whom the identity provider vouches for: `person:248289761001 (ann@example.com)`. */
-export function toPersonActor({
+export function createPersonActor({
   sub,
   email,
 }: {
@@ -14,16 +14,16 @@ export function toPersonActor({
 }
 
 /** Tells whether an actor is a person who signed in at the identity provider, and not a key. */
-export function isPerson({ id }: Pick<Actor, 'id'>): boolean {
+export function isPersonActor({ id }: Pick<Actor, 'id'>): boolean {
   return id.startsWith('person:');
 }
 
 /** Formats the author of a change by a command: the user of the operating system, like `user ann on ops-1`. */
-export function formatUserActor(): string {
-  return createUserActor().text;
+export function formatOsUserActor(): string {
+  return createOsUserActor().text;
 }
 
-export function createUserActor(): Actor {
+export function createOsUserActor(): Actor {
   const owner = userInfo().username;
   const id = `user ${owner} on ${hostname()}`;
   return { id, owner, text: id };

@@ -14,7 +14,7 @@ import { RETENTION } from '#state/retention.ts';
  * Reads the entry of a link, with its part about a payer if that part is kept. Returns null if the entry cannot be
  * read, because it was changed.
  */
-export function readEntryOfLink({ body, payer }: Pick<AuditLink, 'body' | 'payer'>) {
+export function parseAuditLinkEntry({ body, payer }: Pick<AuditLink, 'body' | 'payer'>) {
   const { at, entry } = parseAuditBody({ body }) ?? { at: 0, entry: null };
   const part = payer === null ? [{}] : parseJson(payer.text);
   const detail: unknown = Array.isArray(part) ? part[0] : null;

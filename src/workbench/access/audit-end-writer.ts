@@ -12,7 +12,7 @@ interface AuditEndParts {
 }
 
 /** Writes the newest entry of the audit to a log that is kept elsewhere, so that a rewritten chain is noticed. */
-export class AuditEndWriter {
+export class AuditEndLogger {
   readonly #parts: AuditEndParts;
   #toldAt: number;
 

@@ -15,10 +15,10 @@ import {
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import { type ClientKey, isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
 import type { AuditLink, AuditLog, ChainEnd } from '#state/audit-log.ts';
-import { createAuditNote, NO_DETAILS } from '#state/audit-note.ts';
+import { createAuditNote, NO_AUDIT_DETAILS } from '#state/audit-note.ts';
 import { LocalRateBuckets } from '#state/rate-buckets.ts';
 import { AUDIT_ACTIONS } from './audit-actions.ts';
-import { type AuditFault, checkAuditChain, readEntryOfLink } from './audit-check.ts';
+import { type AuditFault, checkAuditChain, parseAuditLinkEntry } from './audit-check.ts';
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -75,13 +75,13 @@ export const AuditEntrySchema = named(
 type NotedEntry = ValueOf<typeof AuditEntrySchema>;
 
 /**
- * An entry of the audit. `who` is a text like `Actor.text` or the result of `formatUserActor`. It is `service` or
+ * An entry of the audit. `who` is a text like `Actor.text` or the result of `formatOsUserActor`. It is `service` or
  * `guard` for an action that no person and no key started.
  */
 export type AuditEntry = Omit<NotedEntry, 'number' | 'hash'>;
 
 /** Formats the old or the new value of a change for an entry. Times that the schema declares become text. */
-export function formatAuditedValue(shape: object, value: unknown): unknown {
+export function toAuditedValue(shape: object, value: unknown): unknown {
   return createMomentWriter(shape)(value);
 }
 
@@ -274,10 +274,10 @@ function matchesFilter({ at, who, action, platform }: AuditEntry, filter: AuditF
 function readEntry(link: AuditLink): NotedEntry | AuditFault {
   const { number, hash } = link;
   const what = `Entry ${number} was changed and cannot be read; run "audit verify".`;
-  const told = readEntryOfLink(link);
+  const told = parseAuditLinkEntry(link);
   if (told === null) return { number, what };
   const members: Partial<Record<keyof AuditEntry, unknown>> = told.entry;
-  const { who, action, platform, subject, before, after, reason } = { ...NO_DETAILS, ...members };
+  const { who, action, platform, subject, before, after, reason } = { ...NO_AUDIT_DETAILS, ...members };
   if (!isText(who) || !isAction(action) || !(platform === null || isPlace(platform))) return { number, what };
   if (!isTextOrNull(subject) || !isTextOrNull(reason)) return { number, what };
   return { at: told.at, who, action, platform, subject, before, after, reason, number, hash };

@@ -1,13 +1,13 @@
 import type { Configuration } from 'openid-client';
 import { findInvisibleCharacter } from '#base/invisible-characters.ts';
-import { type RoleGrant, selectRoleGrants } from './roles.ts';
+import { type RoleClaim, selectRoleClaims } from './roles.ts';
 
 /** The identity provider, and the roles that its claims give. */
 export interface ProviderSettings {
   readonly issuer: URL;
   readonly clientId: string;
   readonly clientSecret: string;
-  readonly roles: readonly RoleGrant[];
+  readonly roles: readonly RoleClaim[];
 }
 
 /** A person whom the provider vouches for. */
@@ -21,7 +21,7 @@ export interface Person {
 }
 
 /** The data that a browser keeps while its user is at the provider. */
-export interface SignInAttempt {
+export interface PendingSignIn {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
@@ -43,7 +43,7 @@ export class IdentityProvider {
   }
 
   /** Begins a sign-in. Returns the URL to which the browser is sent, and the attempt that it keeps. */
-  async begin(): Promise<{ readonly url: URL; readonly attempt: SignInAttempt }> {
+  async begin(): Promise<{ readonly url: URL; readonly attempt: PendingSignIn }> {
     const {
       buildAuthorizationUrl,
       calculatePKCECodeChallenge,
@@ -68,7 +68,7 @@ export class IdentityProvider {
    * Finishes a sign-in with the query that the provider sent. Returns the person. Throws if the provider vouches for
    * nobody.
    */
-  async finish(query: string, { state, nonce, verifier }: SignInAttempt): Promise<Person> {
+  async finish(query: string, { state, nonce, verifier }: PendingSignIn): Promise<Person> {
     const { authorizationCodeGrant, fetchUserInfo } = await import('openid-client');
     const config = await this.#configuration();
     const tokens = await authorizationCodeGrant(config, new URL(`${this.#callback}?${query}`), {
@@ -144,7 +144,7 @@ const EMAIL_CHARACTERS_MAX = 254;
  * Creates the person. If several documents have a claim, the claim of the first document is taken. Throws if the
  * person's subject is too long or has invisible characters.
  */
-function createPerson(roles: readonly RoleGrant[], sub: string, documents: readonly Claims[]): Person {
+function createPerson(roles: readonly RoleClaim[], sub: string, documents: readonly Claims[]): Person {
   if (sub.length > SUB_CHARACTERS_MAX || findInvisibleCharacter(sub) !== null)
     throw new Error(
       `the provider names this person by a sub that is not taken: it must have at most ${SUB_CHARACTERS_MAX} characters, none of them a control character`,
@@ -152,7 +152,7 @@ function createPerson(roles: readonly RoleGrant[], sub: string, documents: reado
   return {
     sub,
     email: documents.map(findVerifiedEmail).find((email) => email !== null) ?? null,
-    items: selectRoleGrants(roles, documents).map(({ item }) => item),
+    items: selectRoleClaims(roles, documents).map(({ item }) => item),
   };
 }
 

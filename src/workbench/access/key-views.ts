@@ -40,6 +40,7 @@ export function toKeyView(record: AccessKey, now: number): ValueOf<typeof Access
   };
 }
 
+/** Creates the entry of the audit about a key that was issued or revoked, without the key's secret. */
 export function createKeyAuditNote(
   action: 'key issued' | 'key revoked',
   before: AccessKey | null,

@@ -4,7 +4,7 @@ import {
   INSTALLATION_PLATFORM,
   isInstallation,
 } from '#checkout/access/access-keys.ts';
-import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '#decision/payer/client-key.ts';
+import { isPlatformName, PLATFORM_NAME_FORM_TEXT, type PlatformName } from '#decision/payer/client-key.ts';
 
 /** What people of each role may do at the platforms where they have it. */
 export const ROLES = {
@@ -23,7 +23,7 @@ export const ROLES = {
 export type Role = keyof typeof ROLES;
 
 /** A claim of the provider that gives a role, configured like `groups:fraud-team=analyst@shop`. */
-export interface RoleGrant {
+export interface RoleClaim {
   /** The item as configured. A session keeps it. */
   readonly item: string;
   readonly claim: string;
@@ -39,8 +39,8 @@ const FORM = 'CLAIM:VALUE=ROLE@PLATFORM, like groups:fraud-team=analyst@shop';
  * Parses the role grants in their sequence. If a grant is wrong, returns a text that says which grant and what is
  * allowed.
  */
-export function parseRoleGrantItems(text: string): readonly RoleGrant[] | string {
-  const grants: RoleGrant[] = [];
+export function parseRoleClaims(text: string): readonly RoleClaim[] | string {
+  const grants: RoleClaim[] = [];
   for (const [index, part] of text.split(',').entries()) {
     const item = part.trim();
     const grant = parseGrant(item);
@@ -50,13 +50,13 @@ export function parseRoleGrantItems(text: string): readonly RoleGrant[] | string
   return grants;
 }
 
-function parseGrant(item: string): RoleGrant | string {
+function parseGrant(item: string): RoleClaim | string {
   const [, claim = '', value = '', name = '', place = ''] =
     /^([^:\s]+):(.+)=([^=@]*)@([^=@]*)$/.exec(item) ?? [];
   if (claim === '') return `it must be ${FORM}`;
   if (!isRole(name)) return `there is no role "${name}"; it must be one of ${Object.keys(ROLES).join(', ')}`;
   if (!isInstallation(place) && !isPlatformName(place))
-    return `there can be no platform "${place}"; its name has ${PLATFORM_NAME_FORM}, or is * for all`;
+    return `there can be no platform "${place}"; its name has ${PLATFORM_NAME_FORM_TEXT}, or is * for all`;
   return { item, claim, value, role: name, platform: place };
 }
 
@@ -68,10 +68,10 @@ function isRole(name: string): name is Role {
  * Finds the role grants that the claims of these documents give. A claim is a text or a list of texts, and is read
  * from the first document that has it.
  */
-export function selectRoleGrants(
-  grants: readonly RoleGrant[],
+export function selectRoleClaims(
+  grants: readonly RoleClaim[],
   documents: readonly Readonly<Record<string, unknown>>[],
-): readonly RoleGrant[] {
+): readonly RoleClaim[] {
   return grants.filter(({ claim, value }) => {
     const given = documents.map((claims) => readClaim(claims, claim)).find((one) => one !== undefined);
     return Array.isArray(given) ? given.includes(value) : given === value;
@@ -91,7 +91,7 @@ function readClaim(claims: Readonly<Record<string, unknown>>, path: string): unk
  * installation.
  */
 export function listOperationsAtPlatform(
-  grants: readonly RoleGrant[],
+  grants: readonly RoleClaim[],
   platform: PlatformName,
 ): readonly GrantableOperation[] {
   const here = grants.filter(

@@ -14,19 +14,19 @@ import {
 } from '#checkout/access/caller.ts';
 import { isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
 import { type Documents, mapInBatches } from '#state/documents.ts';
-import { toPersonActor } from './actors.ts';
+import { createPersonActor } from './actors.ts';
 import type { Person } from './identity-provider.ts';
-import { listOperationsAtPlatform, type Role, type RoleGrant } from './roles.ts';
+import { listOperationsAtPlatform, type Role, type RoleClaim } from './roles.ts';
 
 /** The signed-in user: the holder of a key, or a person. */
-export type SignedIn =
+export type SignedInUser =
   | { readonly kind: 'key'; readonly keyId: string }
   | ({ readonly kind: 'person' } & Person);
 
 /** A session in the store. Its id is the hash of its secret. */
 interface SessionRecord {
   readonly id: string;
-  readonly who: SignedIn;
+  readonly who: SignedInUser;
   /** The end of the session, in epoch ms. */
   readonly endsAt: number;
 }
@@ -82,10 +82,10 @@ export class Sessions {
   readonly #documents: Documents;
   readonly #keys: AccessKeys;
   /** The configured roles, and the claims that give them. */
-  readonly roles: readonly RoleGrant[];
+  readonly roles: readonly RoleClaim[];
   readonly #now: () => number;
 
-  constructor(documents: Documents, keys: AccessKeys, roles: readonly RoleGrant[], now: () => number) {
+  constructor(documents: Documents, keys: AccessKeys, roles: readonly RoleClaim[], now: () => number) {
     this.#documents = documents;
     this.#keys = keys;
     this.roles = roles;
@@ -93,7 +93,7 @@ export class Sessions {
   }
 
   /** Starts a session and returns its secret. */
-  async start(who: SignedIn): Promise<string> {
+  async start(who: SignedInUser): Promise<string> {
     const others = await this.#of(who);
     const oldest = others.toSorted((a, b) => b.endsAt - a.endsAt).slice(SESSIONS_MAX - 1);
     for (const { id } of oldest) await this.#remove(id);
@@ -157,7 +157,7 @@ export class Sessions {
     const sessions = [{ id, beganAt: endsAt - SESSION_MS_MAX, usedAt: use.at, endsAt }];
     if (who.kind === 'person') {
       const access = this.#rolesOf(who);
-      return access.length === 0 ? [] : [{ actor: toPersonActor(who), access, sessions }];
+      return access.length === 0 ? [] : [{ actor: createPersonActor(who), access, sessions }];
     }
     const key = await this.#keys.findLive(who.keyId);
     if (key === null) return [];
@@ -165,7 +165,7 @@ export class Sessions {
   }
 
   /** Returns the person's roles that are still configured. */
-  #rolesOf({ items }: Person): readonly RoleGrant[] {
+  #rolesOf({ items }: Person): readonly RoleClaim[] {
     return this.roles.filter(({ item }) => items.includes(item));
   }
 
@@ -193,7 +193,7 @@ export class Sessions {
       const platform = name ?? first;
       if (!coversPlatform(platforms, platform)) return null;
       return {
-        actor: toPersonActor(person),
+        actor: createPersonActor(person),
         platform,
         operations: listOperationsAtPlatform(roles, platform),
         credential: { kind: 'session', id },
@@ -220,7 +220,7 @@ export class Sessions {
   }
 
   /** Lists the sessions of a user. Listing also makes the store forget the names of expired documents. */
-  async #of(who: SignedIn): Promise<readonly SessionRecord[]> {
+  async #of(who: SignedInUser): Promise<readonly SessionRecord[]> {
     const [records] = await Promise.all([
       this.#documents.list<SessionRecord>(SESSIONS),
       this.#documents.list<SessionUse>(USES),
@@ -267,8 +267,8 @@ function coversPlatform(platforms: readonly PlatformName[], name: string): name 
   );
 }
 
-function getUserId(who: SignedIn): string {
-  return who.kind === 'key' ? `key ${who.keyId}` : toPersonActor(who).id;
+function getUserId(who: SignedInUser): string {
+  return who.kind === 'key' ? `key ${who.keyId}` : createPersonActor(who).id;
 }
 
 function hashSecret(secret: string): string {

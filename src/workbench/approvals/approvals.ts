@@ -1,4 +1,4 @@
-import { LimitExceeded } from '#base/work/background-work.ts';
+import { JobTimeOrMemoryExceeded } from '#base/work/background-work.ts';
 import {
   type AccessKeys,
   type GrantableOperation,
@@ -15,14 +15,14 @@ import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
 import { type Override, OverrideSchema } from '#decision/payer/client-state.ts';
 import { hasDraftName, type RuleVersion } from '#decision/rules/rule-set.ts';
 import type { Store } from '#state/store.ts';
-import { type Audit, formatAuditedValue } from '#workbench/access/audit.ts';
+import { type Audit, toAuditedValue } from '#workbench/access/audit.ts';
 import { createKeyAuditNote } from '#workbench/access/key-views.ts';
 import type { ReleaseCheck } from '#workbench/authoring/desk/desk-thread.ts';
 import {
-  findObstacleInProblems,
+  findProblemOrCaseObstacle,
   formatLostCases,
   type LostCases,
-  listBreachMessages,
+  listBrokenPromiseMessages,
 } from '#workbench/authoring/desk/examine.ts';
 import { formatObstacle, type RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
 import { DraftRefused } from '#workbench/authoring/draft.ts';
@@ -37,9 +37,9 @@ import {
 import type { ReadRecentDecisions } from '#workbench/rollout/difference.ts';
 import { waitUntilLoaded } from '#workbench/rollout/wait-for-nodes.ts';
 import {
-  type DraftRevision,
+  type DraftRevisionRef,
   type ForeseenChange,
-  getReleasedDraft,
+  findReleasedDraft,
   ProposalRefused,
   type Proposals,
   type ProposedChange,
@@ -99,14 +99,19 @@ export class Approvals {
     const own = await this.#parts.proposals.list(platform);
     if (isInstallation(platform)) return own;
     const ofDrafts = (await this.#parts.proposals.list(INSTALLATION_PLATFORM)).filter(
-      ({ change }) => getReleasedDraft(change)?.platform === platform,
+      ({ change }) => findReleasedDraft(change)?.platform === platform,
     );
     return [...ofDrafts, ...own].toSorted((one, other) => other.proposedAt - one.proposedAt);
   }
 
   /** Proposes to the installation that it releases one revision of a platform's draft. Throws `ProposalRefused`. */
   async proposeDraft(
-    { version, platform, revision, reason }: DraftRevision & Pick<ChangeOf<'release'>, 'version' | 'reason'>,
+    {
+      version,
+      platform,
+      revision,
+      reason,
+    }: DraftRevisionRef & Pick<ChangeOf<'release'>, 'version' | 'reason'>,
     actor: Pick<Actor, 'text' | 'owner'>,
   ): Promise<StoredProposal> {
     if (this.isRequired) requireKnownOwner(actor);
@@ -143,7 +148,7 @@ export class Approvals {
   ): Promise<StoredProposal> {
     const { proposals } = this.#parts;
     const proposal = await proposals.get(platform, proposalId);
-    if (this.isRequired || getReleasedDraft(proposal.change) === undefined)
+    if (this.isRequired || findReleasedDraft(proposal.change) === undefined)
       requireOtherOwner(proposal, actor);
     if (proposal.state === 'open') {
       const basis = await refuseKnownErrors(() => this.#basisNow(platform, proposal.change));
@@ -231,8 +236,8 @@ export class Approvals {
     const override = { group, reason, by: who, expiresAt };
     const made = await service.setOverride(platform, clientIdKey, override, who);
     const noted = {
-      before: formatAuditedValue(OverrideSchema, made.before),
-      after: formatAuditedValue(OverrideSchema, made.after),
+      before: toAuditedValue(OverrideSchema, made.before),
+      after: toAuditedValue(OverrideSchema, made.after),
     };
     const entry = { who, action: 'override', platform, subject: clientIdKey, ...noted, reason } as const;
     await audit.note(entry, this.#parts.clientKeys.of(platform, clientIdKey));
@@ -270,7 +275,7 @@ export class Approvals {
    * nothing to approve.
    */
   async #basisNow(platform: PlatformName, change: ProposedChange): Promise<string | null> {
-    const draft = getReleasedDraft(change);
+    const draft = findReleasedDraft(change);
     if (change.what !== 'release' || draft === undefined)
       return (await this.#prospect(platform, change))?.basis ?? null;
     const { digest } = await this.#drafts.complete(platform, change.version, draft);
@@ -348,7 +353,7 @@ export class Approvals {
    */
   async #prospectOfDraft(
     version: RuleVersion,
-    draft: DraftRevision,
+    draft: DraftRevisionRef,
     reason: string,
   ): Promise<ForeseenChange & { readonly digest: string }> {
     const { desk, fleet } = this.#rules();
@@ -357,7 +362,7 @@ export class Approvals {
     const begun = await this.#drafts.openAsBegun(version, draft);
     const checked = await desk.check(platform, begun, null);
     const { digest: soundDigest, problems, notes, coverage, lostCases } = checked;
-    const obstacle = findObstacleInProblems(problems, () => coverage ?? { passed: 0, failed: 0 });
+    const obstacle = findProblemOrCaseObstacle(problems, () => coverage ?? { passed: 0, failed: 0 });
     if (soundDigest === null || obstacle !== null)
       throw new ProposalRefused(formatObstacle(version, obstacle ?? { is: 'findings', problems }));
     const { digest } = await this.#drafts.complete(platform, version, draft);
@@ -369,7 +374,7 @@ export class Approvals {
       basis: formatReleaseBasis(version, digest),
       lines: [
         `the draft ${version} of ${platform} is released: its files never change again, and it may be rolled out`,
-        ...listBreachMessages(notes),
+        ...listBrokenPromiseMessages(notes),
         ...(lostCases === null ? [] : [formatLostCases(lostCases)]),
         ...(diff?.differences ?? []).slice(0, DIFFERENCES_MAX).map((one) => `against ${active}: ${one.text}`),
         `reason: ${reason}`,
@@ -456,7 +461,7 @@ async function refuseKnownErrors<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    const isRefusal = [RolloutRefused, DraftRefused, KeyRefused, LimitExceeded].some(
+    const isRefusal = [RolloutRefused, DraftRefused, KeyRefused, JobTimeOrMemoryExceeded].some(
       (kind) => error instanceof kind,
     );
     throw isRefusal && error instanceof Error ? new ProposalRefused(error.message) : error;

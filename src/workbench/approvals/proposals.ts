@@ -20,7 +20,7 @@ import type { Registers } from '#state/store.ts';
 import type { Audit, AuditAction } from '#workbench/access/audit.ts';
 
 /** A draft that a platform keeps, as it is at a revision. */
-export interface DraftRevision {
+export interface DraftRevisionRef {
   readonly platform: PlatformName;
   readonly revision: number;
 }
@@ -50,7 +50,7 @@ export type ProposedChange =
       readonly digest: string;
       readonly reason: string;
       /** The draft to release, at the proposed revision. If missing, the files in RULES_DIR are released. */
-      readonly draft?: DraftRevision;
+      readonly draft?: DraftRevisionRef;
     }
   | {
       readonly what: 'override';
@@ -74,7 +74,7 @@ export interface ForeseenChange {
   readonly versions: { readonly before: RuleVersion; readonly after: RuleVersion } | null;
 }
 
-export const PROPOSAL_STATES = {
+export const PROPOSAL_STATE_DESCRIPTIONS = {
   open: 'waits for approval',
   approved: 'was approved and carried out',
   failed: 'was approved and could not be carried out',
@@ -83,7 +83,7 @@ export const PROPOSAL_STATES = {
   replaced: 'was replaced by a later proposal about the same draft',
 } as const;
 
-export type ProposalState = keyof typeof PROPOSAL_STATES;
+export type ProposalState = keyof typeof PROPOSAL_STATE_DESCRIPTIONS;
 
 export const ProposalSchema = named(
   'Proposal',
@@ -115,7 +115,7 @@ export const ProposalSchema = named(
     proposedBy: plainText('Who', 'key 3f9a0c51d2e7 of ann'),
     proposedAt: epochMs('When'),
     expiresAt: epochMs('Until when it can be approved'),
-    state: describedChoice<ProposalState>(PROPOSAL_STATES, 'How it stands'),
+    state: describedChoice<ProposalState>(PROPOSAL_STATE_DESCRIPTIONS, 'How it stands'),
     decidedBy: nullable(plainText('Who approved or rejected it')),
     decidedAt: nullable(epochMs('When')),
     note: nullable(plainText('Why, or why it could not be carried out')),
@@ -175,9 +175,9 @@ export class Proposals {
   }
 
   /** Lists the drafts with the name of this version whose release is proposed and not yet decided. */
-  async listOpenDrafts(version: RuleVersion): Promise<readonly DraftRevision[]> {
+  async listOpenDrafts(version: RuleVersion): Promise<readonly DraftRevisionRef[]> {
     return (await this.list(INSTALLATION_PLATFORM)).flatMap(({ state, subject, change }) => {
-      const draft = getReleasedDraft(change);
+      const draft = findReleasedDraft(change);
       return state === 'open' && subject === version && draft !== undefined ? [draft] : [];
     });
   }
@@ -327,7 +327,7 @@ export class Proposals {
 }
 
 /** Returns the draft that a change releases. Returns undefined if the change does not release a draft. */
-export function getReleasedDraft(change: ProposedChange): DraftRevision | undefined {
+export function findReleasedDraft(change: ProposedChange): DraftRevisionRef | undefined {
   return change.what === 'release' ? change.draft : undefined;
 }
 
@@ -338,7 +338,7 @@ function isSame(one: StoredProposal, proposal: StoredProposal): boolean {
 }
 
 function isReplaced(one: StoredProposal, proposal: StoredProposal): boolean {
-  const [before, after] = [getReleasedDraft(one.change), getReleasedDraft(proposal.change)];
+  const [before, after] = [findReleasedDraft(one.change), findReleasedDraft(proposal.change)];
   const isAboutOne = before?.platform === after?.platform && one.subject === proposal.subject;
   return one.state === 'open' && before !== undefined && after !== undefined && isAboutOne;
 }
@@ -353,17 +353,17 @@ function markReplaced(
 
 function requirePlace(all: readonly StoredProposal[], proposal: StoredProposal): void {
   const open = all.filter(({ state }) => state === 'open');
-  const draft = getReleasedDraft(proposal.change);
+  const draft = findReleasedDraft(proposal.change);
   if (draft !== undefined) {
-    const drafts = open.filter(({ change }) => getReleasedDraft(change) !== undefined);
-    const own = drafts.filter(({ change }) => getReleasedDraft(change)?.platform === draft.platform);
+    const drafts = open.filter(({ change }) => findReleasedDraft(change) !== undefined);
+    const own = drafts.filter(({ change }) => findReleasedDraft(change)?.platform === draft.platform);
     const isFull = own.length >= OPEN_DRAFTS_MAX;
     if (!isFull && drafts.length < ALL_OPEN_DRAFTS_MAX) return;
     throw new ProposalRefused(
       `${isFull ? `${draft.platform} has ${own.length}` : `all platforms have ${drafts.length}`} open proposals to release drafts, the most that are allowed; an operator of the installation must approve or reject some of them first`,
     );
   }
-  const places = open.filter(({ change }) => getReleasedDraft(change) === undefined);
+  const places = open.filter(({ change }) => findReleasedDraft(change) === undefined);
   const own = places.filter((one) => getProposer(one) === getProposer(proposal));
   if (places.length < OPEN_MAX && own.length < OPEN_OF_PROPOSER_MAX) return;
   throw new ProposalRefused(
@@ -381,11 +381,11 @@ function selectKept(all: readonly StoredProposal[]): readonly StoredProposal[] {
   const open = all.filter(({ state }) => state === 'open');
   const decided = all.filter(({ state }) => state !== 'open');
   const drafts = Map.groupBy(
-    decided.filter(({ change }) => getReleasedDraft(change) !== undefined),
-    ({ change }) => getReleasedDraft(change)?.platform,
+    decided.filter(({ change }) => findReleasedDraft(change) !== undefined),
+    ({ change }) => findReleasedDraft(change)?.platform,
   );
   const kept = new Set([
-    ...decided.filter(({ change }) => getReleasedDraft(change) === undefined).slice(0, DECIDED_KEPT_MAX),
+    ...decided.filter(({ change }) => findReleasedDraft(change) === undefined).slice(0, DECIDED_KEPT_MAX),
     ...[...drafts.values()]
       .flatMap((own) => own.slice(0, DECIDED_DRAFTS_KEPT_MAX))
       .slice(0, ALL_OPEN_DRAFTS_MAX),
@@ -394,7 +394,7 @@ function selectKept(all: readonly StoredProposal[]): readonly StoredProposal[] {
 }
 
 export function toProposalView({ change, basis: _, owner: __, ...shown }: StoredProposal): Proposal {
-  return { ...shown, draft: getReleasedDraft(change) ?? null };
+  return { ...shown, draft: findReleasedDraft(change) ?? null };
 }
 
 const NO_OWNER =

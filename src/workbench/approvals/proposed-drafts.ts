@@ -1,10 +1,10 @@
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
-import type { BegunDraft } from '#workbench/authoring/desk/begun-draft.ts';
-import type { CompletedDraft } from '#workbench/authoring/desk/desk-thread.ts';
+import type { DraftWithOrigin } from '#workbench/authoring/desk/begun-draft.ts';
+import type { CompleteDraftResult } from '#workbench/authoring/desk/desk-thread.ts';
 import { formatObstacle, type RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
 import type { Drafts, OpenedDraft } from '#workbench/authoring/drafts.ts';
-import { type DraftRevision, ProposalRefused } from './proposals.ts';
+import { type DraftRevisionRef, ProposalRefused } from './proposals.ts';
 
 /**
  * Moves proposed drafts of platforms into RULES_DIR. The methods throw `ProposalRefused` if the draft was changed
@@ -20,7 +20,7 @@ export class ProposedDrafts {
     this.#desk = desk;
   }
 
-  async open(version: RuleVersion, { platform, revision }: DraftRevision): Promise<OpenedDraft> {
+  async open(version: RuleVersion, { platform, revision }: DraftRevisionRef): Promise<OpenedDraft> {
     const opened = await this.#drafts.open(platform, version);
     if (opened?.draft.revision === revision) return opened;
     throw new ProposalRefused(
@@ -28,7 +28,7 @@ export class ProposedDrafts {
     );
   }
 
-  async openAsBegun(version: RuleVersion, place: DraftRevision): Promise<BegunDraft> {
+  async openAsBegun(version: RuleVersion, place: DraftRevisionRef): Promise<DraftWithOrigin> {
     const { draft, files } = await this.open(version, place);
     return { version, from: draft.from, files: Object.entries(files) };
   }
@@ -40,8 +40,8 @@ export class ProposedDrafts {
   async complete(
     asker: PlatformName,
     version: RuleVersion,
-    place: DraftRevision,
-  ): Promise<Extract<CompletedDraft, { readonly ok: true }>> {
+    place: DraftRevisionRef,
+  ): Promise<Extract<CompleteDraftResult, { readonly ok: true }>> {
     const completed = await this.#desk().complete(
       asker,
       await this.openAsBegun(version, place),
@@ -55,7 +55,7 @@ export class ProposedDrafts {
    * Puts a draft into RULES_DIR and replaces the folder there. The work runs in the queue of `maker`, who releases
    * the draft.
    */
-  async putIntoRulesDir(maker: PlatformName, version: RuleVersion, place: DraftRevision): Promise<void> {
+  async putIntoRulesDir(maker: PlatformName, version: RuleVersion, place: DraftRevisionRef): Promise<void> {
     const { files } = await this.complete(maker, version, place);
     const lies = await this.#desk().open(maker, version);
     const replaces = lies?.filesDigest ?? null;
@@ -65,7 +65,7 @@ export class ProposedDrafts {
   }
 
   /** Discards a released draft. A draft that was changed since has another revision, and stays. */
-  async discard(version: RuleVersion, { platform, revision }: DraftRevision): Promise<void> {
+  async discard(version: RuleVersion, { platform, revision }: DraftRevisionRef): Promise<void> {
     await this.#drafts.discard(platform, version, revision).catch(() => {});
   }
 }

@@ -1,7 +1,7 @@
 import { OTHERWISE } from '#decision/decision.ts';
 import type { NullableFactValue } from '#decision/facts/fact.ts';
 import { KNOWN_DEVICE_FACTS } from '#decision/facts/known-devices.ts';
-import { HINT_FACTS } from '#decision/facts/request.ts';
+import { RECENT_SCORE_HINT_FACTS } from '#decision/facts/request.ts';
 import {
   type Condition,
   type FactRef,
@@ -14,13 +14,13 @@ import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { locateMember } from '#decision/rules/parse/places.ts';
 import { formatProblem, type Location, type RuleProblem } from '#decision/rules/problem.ts';
 import { createComparison } from '#decision/rules/proof/built-conditions.ts';
-import { type Example, pickExample } from '#decision/rules/proof/example.ts';
+import { type ExampleFacts, selectExampleFacts } from '#decision/rules/proof/example.ts';
 import {
   collectKnowledge,
   FACTS_COUNTING_EVERY_REQUEST,
   formatSignalFactLabel,
   type Knowledge,
-  listSignalsUnlessExempt,
+  listSignalRulesWithExemption,
 } from '#decision/rules/proof/knowledge.ts';
 import { Reasoner, type ReasonerAnswer } from '#decision/rules/proof/reasoner.ts';
 import {
@@ -34,13 +34,13 @@ import {
   sumSignalWeights,
 } from '#decision/rules/rule-set.ts';
 import {
-  findAmountsWithoutCurrency,
-  findFactNamesAsTexts,
-  findLongNumbers,
-  findOverlookedMissingValues,
-  findPersonalAttributes,
-  findUnlimitedHoldout,
   formatConditionPart,
+  listFactNameTextRemarks,
+  listHoldoutLimitRemarks,
+  listMissingCurrencyRemarks,
+  listMissingValueRemarks,
+  listPersonalAttributeRemarks,
+  listRoundedNumberRemarks,
 } from './remarks.ts';
 
 /** A finding about a rule set that cannot be intended, although every file is correct. */
@@ -49,7 +49,7 @@ interface Finding extends RuleProblem {
   /** The rule. Null if the finding is about no single rule. */
   readonly rule: string | null;
   /** Facts that show the finding. Null if no facts can show it. */
-  readonly example: Example | null;
+  readonly example: ExampleFacts | null;
 }
 
 export interface RuleAnalysis {
@@ -76,9 +76,9 @@ export function analyzeRules(rules: ParsedRules, files: RuleFiles): RuleAnalysis
     ...listRemarks([...groups.rules, ...listExemptionAndSignals(signals)], anyRequest),
     ...findAskedTwice(signals, anyRequest),
     ...listRemarks([...verdicts.rules, ...flags.rules], aVerdict),
-    ...findLongNumbers(files),
-    ...findFactNamesAsTexts(rules, files),
-    ...findPersonalAttributes(rules, files),
+    ...listRoundedNumberRemarks(files),
+    ...listFactNameTextRemarks(rules, files),
+    ...listPersonalAttributeRemarks(rules, files),
   ];
   return {
     findings: all.flatMap(({ findings }) => findings),
@@ -93,7 +93,7 @@ export function analyzeRules(rules: ParsedRules, files: RuleFiles): RuleAnalysis
  */
 function findCountedTwice(ruleFile: ParsedRules['signals'], reasoner: Reasoner): readonly RuleProblem[] {
   const { threshold } = ruleFile;
-  const hints = listSignalsUnlessExempt(ruleFile).filter(({ params }) => params.weight < threshold);
+  const hints = listSignalRulesWithExemption(ruleFile).filter(({ params }) => params.weight < threshold);
   const byObservation = new Map<string, Rule<SignalParams>[]>();
   for (const rule of hints) {
     const observed = listConditionFacts([rule.written]).flatMap((ref) => describeObservation(ref) ?? []);
@@ -118,7 +118,7 @@ function describeObservation({ name, fact, attribute }: FactRef): string | null 
     return `who shares the ${fact.sharing.on === 'ip' ? 'address' : 'fingerprint'}`;
   if (fact.kind === 'windowed' && fact.ofAttribute?.counts === 'clients')
     return `who shares the ${attribute}`;
-  const isHint = Object.hasOwn(HINT_FACTS, name) || Object.hasOwn(KNOWN_DEVICE_FACTS, name);
+  const isHint = Object.hasOwn(RECENT_SCORE_HINT_FACTS, name) || Object.hasOwn(KNOWN_DEVICE_FACTS, name);
   return fact.kind === 'windowed' || (isHint && name !== 'scoredBefore') ? name : null;
 }
 
@@ -172,9 +172,9 @@ function listRemarks(rules: readonly Rule<unknown>[], reasoner: Reasoner): reado
   for (const rule of rules) {
     const remarks = [
       ...findPartsThatNeverHold(rule, reasoner),
-      ...findOverlookedMissingValues(rule, reasoner),
-      ...findAmountsWithoutCurrency(rule),
-      ...findUnlimitedHoldout(rule),
+      ...listMissingValueRemarks(rule, reasoner),
+      ...listMissingCurrencyRemarks(rule),
+      ...listHoldoutLimitRemarks(rule),
     ];
     for (const remark of remarks)
       told.getOrInsert(formatProblem(remark).replace(`"${rule.name}"`, ''), remark);
@@ -284,7 +284,7 @@ function createNeverFirst(
     rule: rule.name,
     at: rule.at,
     message: `"${rule.name}" can never be first: whenever it matches, ${joinWords(names, 'or')} matches before it`,
-    example: pickExample(facts, [rule.condition, ...covering.map(({ condition }) => condition)]),
+    example: selectExampleFacts(facts, [rule.condition, ...covering.map(({ condition }) => condition)]),
   };
 }
 
@@ -420,6 +420,6 @@ function createOutOfReach(
     rule: null,
     at,
     message: `no payer can be flagged: the signals that can match together weigh ${most} at most${names}, below the threshold of ${threshold}`,
-    example: matching.length === 0 ? null : pickExample(heaviest, conditions),
+    example: matching.length === 0 ? null : selectExampleFacts(heaviest, conditions),
   };
 }

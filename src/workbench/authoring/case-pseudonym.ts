@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Pseudonymize } from '#decision/addresses.ts';
-import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import type { AttributePseudonymizer } from '#decision/payer/attribute-hmacs.ts';
 import { PSEUDONYM_MARK } from '#decision/payer/attributes.ts';
 
 /** Creates the pseudonyms of cases. Nothing of a case is stored, so they need no secret. */
@@ -11,7 +11,7 @@ export const deriveCasePseudonym: Pseudonymize = (kind, value) =>
  * Computes the HMACs of attributes in cases, and of the example payers that are found when rules are examined. All of
  * them are treated as kept under one secret.
  */
-export const CASE_HMACS: AttributeHmacs = {
+export const CASE_HMACS: AttributePseudonymizer = {
   derivePseudonyms: (text) => [`${PSEUDONYM_MARK}${deriveCasePseudonym('attribute', text)}`],
   isComparable: () => true,
 };

@@ -4,10 +4,10 @@ import { NamedError } from '#base/named-error.ts';
 import { parseRuleSet, type RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { RuleProblem } from '#decision/rules/problem.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
-import { explainBadVersionName, isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
-import { computeDigest, loadDraft } from '#decision/rules/text/draft-text.ts';
+import { describeBadVersionName, isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
+import { compileDraft, computeDigest } from '#decision/rules/text/draft-text.ts';
 import { renameVersion } from '#decision/rules/text/edited-text.ts';
-import { ROLLED_BACK_FILE } from '#state/rule-folders/rolled-back.ts';
+import { ROLLBACK_NOTE_FILE } from '#state/rule-folders/rolled-back.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
 
@@ -21,7 +21,7 @@ export function copyVersionToDraft(
   version: string,
   shown: (path: string) => string,
 ): string {
-  if (!isRuleVersion(version)) throw new DraftRefused(explainBadVersionName(version));
+  if (!isRuleVersion(version)) throw new DraftRefused(describeBadVersionName(version));
   const problems: RuleProblem[] = [];
   const files: RuleFiles = readRuleFiles(source, problems) ?? new Map();
   const read = parseRuleSet(basename(source), files);
@@ -116,7 +116,7 @@ function placeDraft(place: DraftFolder, files: RuleFiles, replaces: string | nul
 function isKept(path: string): boolean {
   const found = lstatSync(path);
   if (found.isDirectory()) return true;
-  return found.isFile() && !/\.ya?ml$/.test(path) && basename(path) !== ROLLED_BACK_FILE;
+  return found.isFile() && !/\.ya?ml$/.test(path) && basename(path) !== ROLLBACK_NOTE_FILE;
 }
 
 function refuseUnless(replaces: string | null, version: RuleVersion, found: FolderState): void {
@@ -194,14 +194,15 @@ export interface DraftToSave {
   readonly replaces: string | null;
 }
 
-export type SavedDraft =
+/** The saved draft's digest, or the problems for which nothing was saved. */
+export type SaveDraftResult =
   | { readonly ok: true; readonly version: RuleVersion; readonly digest: string }
   | { readonly ok: false; readonly problems: readonly RuleProblem[] };
 
 /** Saves a draft in RULES_DIR if it has no problems. Otherwise returns its problems. Throws `DraftRefused`. */
-export function saveDraft(rulesDir: string, { version, replaces, ...draft }: DraftToSave): SavedDraft {
+export function saveDraft(rulesDir: string, { version, replaces, ...draft }: DraftToSave): SaveDraftResult {
   const files: RuleFiles = new Map(draft.files);
-  const made = loadDraft(version, files);
+  const made = compileDraft(version, files);
   if (!made.ok) return made;
   const { digest } = made.ruleSet;
   const lying = readVersionFolderState({ rulesDir, version });

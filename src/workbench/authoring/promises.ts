@@ -8,7 +8,7 @@ import { locateMember } from '#decision/rules/parse/places.ts';
 import type { Location, RuleProblem } from '#decision/rules/problem.ts';
 import { type MeantBreaches, PROMISE_BREACHES, type PromiseBreach } from '#decision/rules/promises.ts';
 import { createComparison, FactsByName, not } from '#decision/rules/proof/built-conditions.ts';
-import { type Example, pickExample } from '#decision/rules/proof/example.ts';
+import { type ExampleFacts, selectExampleFacts } from '#decision/rules/proof/example.ts';
 import {
   collectKnowledge,
   FACTS_COUNTING_EVERY_REQUEST,
@@ -22,7 +22,7 @@ import { matchesFacts } from './analyze-rules.ts';
 export interface BrokenPromise extends RuleProblem {
   readonly promise: PromiseBreach;
   /** A payer who shows the breach. Null if no payer is needed to see it. */
-  readonly example: Example | null;
+  readonly example: ExampleFacts | null;
 }
 
 interface Breach {
@@ -31,7 +31,7 @@ interface Breach {
   readonly what: string;
   /** What to do if the breach is not intended. */
   readonly remedy: string;
-  readonly example: Example | null;
+  readonly example: ExampleFacts | null;
 }
 
 /** The result of a search. `undecided` means that the search took too long. */
@@ -297,14 +297,14 @@ class PromiseProof {
   }
 
   /** Picks the facts that the conditions ask for, and the facts from which the group and the bot flag follow. */
-  #exampleOf(facts: ReadonlyMap<string, NullableFactValue>, conditions: readonly Condition[]): Example {
+  #exampleOf(facts: ReadonlyMap<string, NullableFactValue>, conditions: readonly Condition[]): ExampleFacts {
     const asked = new Set(listConditionFacts(conditions).map(({ name }) => name));
     const groups = this.#rules.groups.rules.filter(({ condition }) => matchesFacts(condition, facts));
     const reasons = [
       ...(asked.has('clientGroup') ? groups.slice(0, 1) : []),
       ...(asked.has('isBot') && facts.get('isBot') === true ? this.#signalsOf(facts) : []),
     ];
-    return pickExample(facts, [...conditions, ...reasons.map(({ condition }) => condition)]);
+    return selectExampleFacts(facts, [...conditions, ...reasons.map(({ condition }) => condition)]);
   }
 
   #signalsOf(facts: ReadonlyMap<string, NullableFactValue>): readonly Rule<unknown>[] {

@@ -10,7 +10,7 @@ import {
 } from '#decision/rules/condition.ts';
 import { formatComparisonTest, joinWords } from '#decision/rules/condition-text.ts';
 import { createComparisonMatcher } from '#decision/rules/matcher.ts';
-import { explainNamedFact, findComparisonFault } from '#decision/rules/parse/compared-facts.ts';
+import { explainFactWrittenAsText, findComparisonFault } from '#decision/rules/parse/compared-facts.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { locateMember, locateValue } from '#decision/rules/parse/places.ts';
 import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
@@ -23,7 +23,7 @@ import { listConditions, type ParsedRules, type Rule } from '#decision/rules/rul
  * Finds a holdout without a limit of amounts. If a client is held out, an order that the rule would have stopped may
  * cost any amount.
  */
-export function findUnlimitedHoldout({ name, holdout }: Rule<unknown>): readonly RuleProblem[] {
+export function listHoldoutLimitRemarks({ name, holdout }: Rule<unknown>): readonly RuleProblem[] {
   if (holdout === undefined || holdout.maxAmounts !== null) return [];
   const message = `"${name}" skips clients whatever their amount; limit what that may cost, like holdoutMaxAmount: { EUR: "100.00" }`;
   return [{ at: holdout.at, message }];
@@ -33,7 +33,7 @@ export function findUnlimitedHoldout({ name, holdout }: Rule<unknown>): readonly
  * Finds comparisons of amounts without the currency. An amount is a number of currency units, so a limit means
  * nothing before the currency is known.
  */
-export function findAmountsWithoutCurrency({ name, condition }: Rule<unknown>): readonly RuleProblem[] {
+export function listMissingCurrencyRemarks({ name, condition }: Rule<unknown>): readonly RuleProblem[] {
   const comparisons = listComparisons([condition]);
   if (comparisons.some(({ fact }) => fact.name === 'currency')) return [];
   // Zero is zero in every currency.
@@ -52,7 +52,7 @@ export function findAmountsWithoutCurrency({ name, condition }: Rule<unknown>): 
  * number. A rule that asks whether the value is known has considered payers without one. Comparisons that miss the
  * same payers are reported once.
  */
-export function findOverlookedMissingValues(
+export function listMissingValueRemarks(
   { name, condition }: Rule<unknown>,
   reasoner: Reasoner,
 ): readonly RuleProblem[] {
@@ -106,7 +106,7 @@ function formatKnownTest({ fact: { name, windowMs, attribute } }: Comparison, va
  * Finds texts that name a fact or an attribute but are compared as texts, like `ipCountry` if the value of that
  * attribute is meant.
  */
-export function findFactNamesAsTexts(rules: ParsedRules, files: RuleFiles): readonly RuleProblem[] {
+export function listFactNameTextRemarks(rules: ParsedRules, files: RuleFiles): readonly RuleProblem[] {
   return listComparisons(listConditions(rules)).flatMap(({ fact, operator, value, list, at }) => {
     if (list !== undefined || isFactRef(value) || fact.fact.domain.type !== 'text') return [];
     const meant = [value]
@@ -116,7 +116,7 @@ export function findFactNamesAsTexts(rules: ParsedRules, files: RuleFiles): read
       .filter((other) => isMeant(fact, other))
       .map((other) => ({
         at: locateValue(files, at, 'value'),
-        message: explainNamedFact(fact, operator, other),
+        message: explainFactWrittenAsText(fact, operator, other),
       }));
   });
 }
@@ -151,7 +151,7 @@ const NUMBER_WORDS = ['number', 'no', 'nr', 'id'];
 const NUMBERED_WORDS = ['card', 'account', 'bank', 'passport', 'tax', 'phone'];
 
 /** Finds attributes whose names look like personal data and that would be kept in clear. */
-export function findPersonalAttributes(
+export function listPersonalAttributeRemarks(
   { attributes }: ParsedRules,
   files: RuleFiles,
 ): readonly RuleProblem[] {
@@ -179,7 +179,7 @@ function isPersonal(name: string): boolean {
 const EXACT_DIGITS = 15;
 
 /** Finds numbers with so many digits that rules compare a rounded number instead of the written one. */
-export function findLongNumbers(files: RuleFiles): readonly RuleProblem[] {
+export function listRoundedNumberRemarks(files: RuleFiles): readonly RuleProblem[] {
   const comparing = [...files].filter(([path]) => COMPARING_FILE.test(path));
   const numbers = comparing.flatMap(([path, text]) =>
     new YamlFile(path, text, []).listWrittenNumbers('holdoutMaxAmount'),

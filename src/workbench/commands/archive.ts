@@ -10,20 +10,20 @@ import { BackupTargetRefused, backUp } from '#history/archive/backup.ts';
 import { readQuarantine } from '#history/archive/quarantine.ts';
 import type { QueryAnswer } from '#history/archive/query-engine.ts';
 import { ArchiveFigures } from '#history/archive/read/archive-figures.ts';
-import { exportQuery, type QueryResult, queryArchive } from '#history/archive/read/query.ts';
+import { type AnswerWithLeftOutSegments, exportQuery, queryArchive } from '#history/archive/read/query.ts';
 import { openArchive } from '#history/archive/s3/open-archive.ts';
 import { getSegmentFilePath } from '#history/archive/segment-files.ts';
 import { findLeaseHolder, listShippingTroubles } from '#history/archive/ship/lease.ts';
 import { keepShipping, openShipper, type ShippingReport } from '#history/archive/ship/shipping.ts';
-import { createSnapshotOpener, withFiles, withSnapshot } from '#history/archive/snapshot.ts';
+import { createSnapshotOpener, withSnapshot, withSnapshotFiles } from '#history/archive/snapshot.ts';
 import { TABLE_NAMES } from '#history/archive/tables.ts';
-import { FOREIGN_CURSOR, readUnshippedPage } from '#history/archive/unshipped.ts';
-import { createSpanFilter } from '#history/evidence/source/evidence.ts';
+import { ADOPTED_ARCHIVE_CURSOR, readUnshippedPage } from '#history/archive/unshipped.ts';
+import { createSpanSegmentFilter } from '#history/evidence/source/evidence.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import type { Store } from '#state/store.ts';
-import { formatUserActor } from '#workbench/access/actors.ts';
+import { formatOsUserActor } from '#workbench/access/actors.ts';
 import { Audit } from '#workbench/access/audit.ts';
-import { verifyArchive } from '#workbench/verify/verify-archive.ts';
+import { verifyArchivedDecisions } from '#workbench/verify/verify-archive.ts';
 import type { VerificationTotals } from '#workbench/verify/verify-segment.ts';
 import { EXIT_CODES, FindingsError, UsageError } from './exit.ts';
 import { formatUnreadSegments, readArchiveConfig, readErasedClients, withArchive } from './open-archive.ts';
@@ -62,12 +62,12 @@ async function adopt(reason: string, json: boolean): Promise<void> {
     });
     const adopted = await archive.refresh();
     // With this cursor, shipping continues with the entries that are newer than the whole archive.
-    const commit = { by: 'archive adopt', at: clock(), cursor: FOREIGN_CURSOR, add: [], remove: [] };
+    const commit = { by: 'archive adopt', at: clock(), cursor: ADOPTED_ARCHIVE_CURSOR, add: [], remove: [] };
     const { version, segments } = await archive.commit(adopted, commit);
     const claimed = await store.registers.read(ARCHIVE_REGISTER);
     if (claimed !== id) await store.registers.compareAndSet(ARCHIVE_REGISTER, claimed, id);
     const audit = new Audit(store.auditLog, clock);
-    await audit.note({ who: formatUserActor(), action: 'archive adopted', reason });
+    await audit.note({ who: formatOsUserActor(), action: 'archive adopted', reason });
     const found = { archive: id, version, segments: segments.size };
     print(
       json
@@ -216,13 +216,13 @@ async function query(sql: string, { format, output, json }: QueryOptions): Promi
 /** Runs a query on the tables whose names appear in it. */
 function queryNamedTables<T>(
   sql: string,
-  run: (folder: string) => Promise<QueryResult<T>>,
-): Promise<QueryResult<T>> {
+  run: (folder: string) => Promise<AnswerWithLeftOutSegments<T>>,
+): Promise<AnswerWithLeftOutSegments<T>> {
   const text = sql.toLowerCase();
   const isNamed = (table: string) =>
     text.includes(table) || (OF_ORDERS.has(table) && text.includes('orders'));
   return withArchive((archive) =>
-    withFiles(
+    withSnapshotFiles(
       createSnapshotOpener(archive),
       ({ table }) => isNamed(table),
       async ({ folder, leftOut: missing }) => {
@@ -381,14 +381,14 @@ async function verify({ from, to, json }: VerifyOptions): Promise<void> {
   const signalSecrets = listSignalSecrets(readConfig());
   const threads = availableParallelism();
   const ask = { archiveDir, rulesDir, signalSecrets, ...span, threads, onProgress: progress.show };
-  const isWanted = createSpanFilter({ ...span, platform: null });
+  const isWanted = createSpanSegmentFilter({ ...span, platform: null });
   const verification = await withArchive((archive) =>
-    withFiles(
+    withSnapshotFiles(
       createSnapshotOpener(archive),
       (segment) => segment.table === 'decisions' && isWanted(segment),
       ({ folder: segmentsDir, leftOut: missing }) => {
         for (const text of formatUnreadSegments(missing)) printError(text);
-        return verifyArchive({ ...ask, segmentsDir, missing });
+        return verifyArchivedDecisions({ ...ask, segmentsDir, missing });
       },
     ),
   ).finally(() => progress.stop());

@@ -19,7 +19,7 @@ export class FindingsError extends NamedError {}
 export class NothingFoundError extends FindingsError {}
 
 /** The error of a command whose change the present state does not allow. Nothing was changed. */
-export class CommandRefusedError extends NamedError {}
+export class StateForbidsChangeError extends NamedError {}
 
 /** Whether the operating system refused a call, in most cases about a file or a folder. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException {

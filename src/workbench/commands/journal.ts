@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { formatCount } from '#base/count-text.ts';
 import type { ClientKeys } from '#decision/payer/client-key.ts';
-import { toExportedRecord } from '#history/archive/ship/journal-file.ts';
+import { toExportedEntry } from '#history/archive/ship/journal-file.ts';
 import type { JournalGap } from '#state/journal.ts';
 import type { JournalPage, Store } from '#state/store.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
@@ -113,7 +113,7 @@ function reportGap({ from, to, entries }: JournalGap): void {
 function formatLines({ entries, cursor }: JournalPage, clientKeys: ClientKeys): string {
   return entries
     .map((entry, index) => {
-      const { kind, ...line } = toExportedRecord(entry, clientKeys);
+      const { kind, ...line } = toExportedEntry(entry, clientKeys);
       const last = index === entries.length - 1 && cursor !== null;
       return `${JSON.stringify(last ? { kind, ...line, cursor } : { kind, ...line })}\n`;
     })

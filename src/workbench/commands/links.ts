@@ -5,8 +5,8 @@ import { formatCallerText, quoteText } from '#decision/rules/condition-text.ts';
 import { listAsOfNotes } from '#history/evidence/presentation.ts';
 import {
   type ClientLinks,
-  countRefusedPayers,
-  type RefusedPayerTotals,
+  type PredictedBlockTotals,
+  predictBlockTotals,
 } from '#workbench/payers/client-links.ts';
 import { readClientLinks } from '#workbench/platform/client/client.ts';
 import { EXIT_CODES, NothingFoundError, UsageError } from './exit.ts';
@@ -16,7 +16,7 @@ import { formatTable, printError } from './print.ts';
 type Links = WithMomentsAsText<ClientLinks>;
 
 /** Adds `links`, which shows who shares devices and addresses with a client, and which payers a block would refuse. */
-export function addLinksCommand(program: Command): void {
+export function addClientLinksCommand(program: Command): void {
   addOperationCommand<Links | null>(program, {
     operation: readClientLinks,
     platform: 'named',
@@ -61,7 +61,7 @@ function replaceProposal(found: Links | null, block: readonly string[] | null): 
   if (missing !== undefined)
     throw new UsageError(`--block names ${quoteText(missing)}, who is not among the clients shown`);
   const clients = found.clients.map((one) => ({ ...one, proposed: chosen.includes(one) }));
-  const proposal = { clients: chosen.map((one) => one.clientIdKey), refused: countRefusedPayers(chosen) };
+  const proposal = { clients: chosen.map((one) => one.clientIdKey), refused: predictBlockTotals(chosen) };
   return { ...found, clients, proposal };
 }
 
@@ -152,7 +152,7 @@ function formatPaidShare({ paid, reversed, unpaid, unknown }: LinkedClient['orde
 }
 
 /** Formats how many clients a block would refuse, and what some of them paid. */
-function formatRefused({ clients, payers, orders, money }: RefusedPayerTotals): string {
+function formatRefused({ clients, payers, orders, money }: PredictedBlockTotals): string {
   const whom = formatCount(clients, 'client');
   if (payers === 0) return `${whom}, of whom none paid`;
   const sums = Object.entries(money).map(([currency, sum]) => `${sum} ${currency}`);

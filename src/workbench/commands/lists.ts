@@ -13,7 +13,7 @@ import type {
 } from '#workbench/platform/list-entries.ts';
 import {
   importListEntries,
-  type ListRemovalSchema,
+  type ListEntryRemovalSchema,
   makeList,
   putListEntry,
   readListEntries,
@@ -78,7 +78,7 @@ export function addListsCommands(program: Command): void {
     toJsonValue: (entry, { options }) => ({ list: options['list'], ...entry }),
   });
 
-  addOperationCommand<ValueOf<typeof ListRemovalSchema>>(lists, {
+  addOperationCommand<ValueOf<typeof ListEntryRemovalSchema>>(lists, {
     ...COMMON,
     operation: removeListEntry,
     options: [new Option('--reason <text>', 'why; the audit keeps it').makeOptionMandatory()],

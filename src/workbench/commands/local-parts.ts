@@ -2,12 +2,12 @@ import { createLog } from '#base/log.ts';
 import { Metrics } from '#checkout/metrics/metrics.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { createFixedRuleSource, LoadedRules, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
-import { type Config, getSignalSecret, listSignalSecrets, readConfig } from '#config.ts';
-import { createAttributeHmacs } from '#decision/pseudonym.ts';
+import { type Config, getOrCreateSignalSecret, listSignalSecrets, readConfig } from '#config.ts';
+import { createAttributePseudonymizer } from '#decision/pseudonym.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { ThreadedRuleReader } from '#state/rule-folders/rule-reader.ts';
 import type { Store } from '#state/store.ts';
-import { composeParts } from '#workbench/composition.ts';
+import { composeServiceParts } from '#workbench/composition.ts';
 import { ErasureLedger } from '#workbench/payers/erasure.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { createPlatformParts } from '#workbench/platform/platform-parts.ts';
@@ -67,17 +67,17 @@ type Secrets = Awaited<ReturnType<typeof readSecrets>>;
  */
 async function readSecrets({ lists = false }: OperationNeeds, config: Config, store: Store, now: number) {
   const atHand = listSignalSecrets(config);
-  const attributeHmacs = createAttributeHmacs(atHand);
+  const attributeHmacs = createAttributePseudonymizer(atHand);
   if (!lists) return { signalSecret: atHand[0] ?? '', signalSecretPrevious: null, attributeHmacs };
   const isNoted = (await store.registers.read(SECRET_REGISTER)) !== null;
-  const signalSecret = getSignalSecret(config);
+  const signalSecret = getOrCreateSignalSecret(config);
   const signalSecretPrevious = isNoted
     ? await agreeOnSecret(store.registers, { ...config, signalSecret }, now)
     : null;
   return {
     signalSecret,
     signalSecretPrevious,
-    attributeHmacs: createAttributeHmacs(listSignalSecrets(config)),
+    attributeHmacs: createAttributePseudonymizer(listSignalSecrets(config)),
   };
 }
 
@@ -115,7 +115,7 @@ function composeLocalParts({
     archive,
     log: createLog('silent'),
   };
-  const parts = composeParts(given, new Metrics());
+  const parts = composeServiceParts(given, new Metrics());
   const { withRuleFolders } = createPlatformParts({
     ...given,
     ...parts,

@@ -1,7 +1,11 @@
 import { existsSync } from 'node:fs';
 import { formatCount } from '#base/count-text.ts';
 import { type Config, ConfigError, readConfig } from '#config.ts';
-import { type Archive, type ErasedClientNumbers, readErasedClientNumbers } from '#history/archive/archive.ts';
+import {
+  type Archive,
+  type ErasedClientNumbers,
+  readUnshippedErasedClientNumbers,
+} from '#history/archive/archive.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import type { Segment, UnreadSegment } from '#history/archive/archive-log.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
@@ -12,7 +16,7 @@ import { createSnapshotOpener, type OpenSnapshot } from '#history/archive/snapsh
 import { formatUnread } from '#history/archive/unread-decisions.ts';
 import { getDbPath } from '#state/sqlite/open-file.ts';
 import type { Store } from '#state/store.ts';
-import { withOpenStore, withRegisters } from './open-store.ts';
+import { withOpenStore, withStoreRegisters } from './open-store.ts';
 
 /** Runs a command on the decisions in the store and in the archive. */
 export function withDecisionLookup<T>(
@@ -59,7 +63,7 @@ export function readArchiveConfig(): Config & { readonly archiveDir: string } {
 /** Runs a command on the archive. The store is opened only if it is needed to find the contents of the archive. */
 export async function withArchive<T>(run: (archive: Archive) => Promise<T>): Promise<T> {
   const config = readArchiveConfig();
-  return withRegisters((registers) => run(openArchive(config, registers)));
+  return withStoreRegisters((registers) => run(openArchive(config, registers)));
 }
 
 /**
@@ -74,7 +78,7 @@ export async function withSnapshotOpener<T>(
     withArchive((archive) => run(createSnapshotOpener(archive), erased));
   if (!hasStore()) return alone([]);
   return withOpenStore(async (store) => {
-    const erased = await readErasedClientNumbers(store);
+    const erased = await readUnshippedErasedClientNumbers(store);
     if (await isArchivedElsewhere(store.registers, archiveDir)) return alone(erased);
     return withArchiveReader(store, (past) => run(past.openToEnd, erased));
   });
@@ -114,7 +118,7 @@ function formatErased({ without = [] }: Segment): string {
  * on a machine that has only a copy of an archive.
  */
 export async function readErasedClients(): Promise<ErasedClientNumbers> {
-  return hasStore() ? withOpenStore(readErasedClientNumbers) : [];
+  return hasStore() ? withOpenStore(readUnshippedErasedClientNumbers) : [];
 }
 
 function hasStore(): boolean {

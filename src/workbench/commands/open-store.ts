@@ -33,7 +33,7 @@ export async function withOpenStore<T>(
  * Runs a command on the registers (the named values) of the store that environment variables name. The store is
  * opened when a register is first used.
  */
-export async function withRegisters<T>(run: (registers: Registers) => Promise<T>): Promise<T> {
+export async function withStoreRegisters<T>(run: (registers: Registers) => Promise<T>): Promise<T> {
   const opened: { store: Promise<Store> | null } = { store: null };
   const registers = async () => {
     opened.store ??= openForCommand(false);

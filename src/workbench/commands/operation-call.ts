@@ -14,7 +14,7 @@ import {
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { createUserActor } from '#workbench/access/actors.ts';
+import { createOsUserActor } from '#workbench/access/actors.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { toPlatformProblem } from '#workbench/platform/refusals.ts';
 
@@ -40,7 +40,7 @@ export interface OperationAnswer {
 
 /** Creates a caller for the user of the operating system, who may use every operation on the data of `platform`. */
 export function createSystemUserCaller(platform: PlatformName, note = ''): Caller {
-  const actor = createUserActor();
+  const actor = createOsUserActor();
   return {
     actor: { ...actor, text: `${actor.text}${note}` },
     platform,

@@ -9,11 +9,11 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import { ProposalRefused } from '#workbench/approvals/proposals.ts';
 import { isSubjectToApproval } from '#workbench/platform/approval-operation.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
-import { CommandRefusedError, FindingsError, NothingFoundError, UsageError } from './exit.ts';
+import { FindingsError, NothingFoundError, StateForbidsChangeError, UsageError } from './exit.ts';
 import type { OperationNeeds } from './local-parts.ts';
 import type { OperationAnswer } from './operation-call.ts';
 import {
-  formatArgumentName,
+  getPositionalArgumentName,
   type InputPlace,
   listOperationInputs,
   lowerFirst,
@@ -185,7 +185,7 @@ function formatWordUsage({
   readonly name: string;
   readonly isRequired: boolean;
 }): string {
-  return isRequired ? `<${formatArgumentName(name)}>` : `[${formatArgumentName(name)}]`;
+  return isRequired ? `<${getPositionalArgumentName(name)}>` : `[${getPositionalArgumentName(name)}]`;
 }
 
 function getAttributeName(input: OperationInput): string {
@@ -255,7 +255,7 @@ export async function withCommandContext<T>(
     return work({ parts, options, platform, caller: callerAt(platform), ask, read });
   });
   return done.catch((error: unknown) => {
-    throw error instanceof ProposalRefused ? new CommandRefusedError(error.message) : error;
+    throw error instanceof ProposalRefused ? new StateForbidsChangeError(error.message) : error;
   });
 }
 
@@ -375,6 +375,6 @@ function toErrorForPeople(error: unknown, operation: DeclaredOperation<RuleParts
       : message.replace(/^(?:The parameter )?(\w+)/, (whole, name: string) => flags.get(name) ?? whole);
   if (status === 400) return new UsageError(said);
   if (status === 404) return new NothingFoundError(said);
-  if (status === 409) return new CommandRefusedError(said);
+  if (status === 409) return new StateForbidsChangeError(said);
   return status >= 500 ? error : new FindingsError(said);
 }

@@ -5,7 +5,7 @@ import type { DeclaredOperation } from '#checkout/http/operation/operation.ts';
 import { formatNameHint } from '#decision/rules/problem.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { UsageError } from './exit.ts';
-import { parseLifetime, parseReason, parseTime, toOptionFlag } from './options.ts';
+import { parseLifetime, parseReason, parseTime, toOptionName } from './options.ts';
 
 /** The part of a request that holds a value. */
 export type InputPlace = 'path' | 'query' | 'body';
@@ -42,7 +42,7 @@ export function listOperationInputs({
   );
   const isWord = (name: string) => command?.words?.includes(name) === true;
   return [...inParameters, ...inBody].map(({ description, ...input }) => {
-    const flag = toOptionFlag(command?.flags?.[input.name] ?? getOptionName(input.name));
+    const flag = toOptionName(command?.flags?.[input.name] ?? getOptionName(input.name));
     const createOption = () => {
       const made = new Option(
         formatOption(flag, input.name, input.schema),
@@ -53,14 +53,14 @@ export function listOperationInputs({
     };
     return {
       ...input,
-      cliName: isWord(input.name) ? formatArgumentName(input.name) : `--${flag}`,
+      cliName: isWord(input.name) ? getPositionalArgumentName(input.name) : `--${flag}`,
       createOption,
     };
   });
 }
 
 /** Returns how a command's help names a positional argument: `client` for `clientIdKey`, `id` for `proposalId`. */
-export function formatArgumentName(name: string): string {
+export function getPositionalArgumentName(name: string): string {
   if (name === 'clientIdKey') return 'client';
   return name.endsWith('Id') ? 'id' : name;
 }
@@ -160,7 +160,7 @@ export function toInputValue({ name, schema, cliName: shown }: OperationInput, g
     case 'time':
       return new Date(parseTime(text, shown) ?? 0).toISOString();
     case 'number':
-      return parseNumber(text, shown, schema);
+      return parseNumberWithinBounds(text, shown, schema);
     case 'text':
       return name === 'reason' ? parseReason(text) : text;
   }
@@ -182,7 +182,7 @@ function getItemSchema(schema: object): object {
 }
 
 /** Parses a number within the bounds of a schema. Throws UsageError for any other text. */
-export function parseNumber(text: string, shown: string, given: object): number {
+export function parseNumberWithinBounds(text: string, shown: string, given: object): number {
   const schema = removeNull(given);
   const number = Number(text);
   const isWhole = 'type' in schema && schema.type === 'integer';

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { DURATION_FORM, parseDuration } from '#base/duration.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
-import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '#decision/payer/client-key.ts';
+import { isPlatformName, PLATFORM_NAME_FORM_TEXT, type PlatformName } from '#decision/payer/client-key.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { UsageError } from './exit.ts';
 
 /** Parses the value of --platform. Throws UsageError if it is not a platform name. */
 export function parsePlatform(text: string): PlatformName {
   if (isPlatformName(text)) return text;
-  throw new UsageError(`--platform must have ${PLATFORM_NAME_FORM}, not "${text}"`);
+  throw new UsageError(`--platform must have ${PLATFORM_NAME_FORM_TEXT}, not "${text}"`);
 }
 
 /**
@@ -18,7 +18,7 @@ export function parsePlatform(text: string): PlatformName {
 export function parsePlatformOrInstallation(text: string): PlatformName {
   if (isPlatformName(text) || isInstallation(text)) return text;
   throw new UsageError(
-    `--platform must have ${PLATFORM_NAME_FORM}, or be "*" for the whole installation, not "${text}"`,
+    `--platform must have ${PLATFORM_NAME_FORM_TEXT}, or be "*" for the whole installation, not "${text}"`,
   );
 }
 
@@ -68,6 +68,6 @@ export function parseReason(text: string): string {
 }
 
 /** Converts the name of a parameter to the name of an option: `as-of` for `asOf`. */
-export function toOptionFlag(name: string): string {
+export function toOptionName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

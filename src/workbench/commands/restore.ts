@@ -11,11 +11,11 @@ import { parseS3Place } from '#config.ts';
 import { Archive } from '#history/archive/archive.ts';
 import { openArchive, REGISTERS_WITHOUT_STORE } from '#history/archive/s3/open-archive.ts';
 import { openStore } from '#state/open-store.ts';
-import { findFileFault } from '#state/sqlite/file-fault.ts';
+import { findDatabaseFileFault } from '#state/sqlite/file-fault.ts';
 import { getDbPath } from '#state/sqlite/open-file.ts';
 import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { readEntryOfLink } from '#workbench/access/audit-check.ts';
+import { parseAuditLinkEntry } from '#workbench/access/audit-check.ts';
 import { findUnreadableTexts } from '#workbench/payers/rebuild.ts';
 import { listHealthProblems } from '#workbench/upkeep/store-watch.ts';
 import { type AppendOnlyFault, findAppendOnlyFault } from './append-only-file.ts';
@@ -125,7 +125,7 @@ interface RunningCopy {
 const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<RunningCopy>>> = {
   SQLite: async (backup, copy) => {
     cpSync(getDbPath(backup), getDbPath(copy));
-    const fault = findFileFault(copy);
+    const fault = findDatabaseFileFault(copy);
     if (fault !== null) throw new FindingsError(`${getDbPath(backup)} is damaged: ${fault}`);
     const store = await openStore({ redisUrl: null, dataDir: copy }, ignored);
     return { store, faults: [], stop: async () => {} };
@@ -294,7 +294,7 @@ async function readJournalEnd(store: Store): Promise<{ newestMs: number | null; 
 /** Returns the time of the newest audit entry. Some actions of people, like a rollout, are in the audit alone. */
 async function findNewestAuditMs({ auditLog }: Store): Promise<number | null> {
   const { links } = await auditLog.read(String(Math.max(0, (await auditLog.newest()) - 1)), 1);
-  return links.map(readEntryOfLink).at(-1)?.at ?? null;
+  return links.map(parseAuditLinkEntry).at(-1)?.at ?? null;
 }
 
 async function createArchiveReport(archive: Archive, journalMs: number): Promise<ArchiveReport> {

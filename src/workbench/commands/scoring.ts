@@ -5,10 +5,10 @@ import { Command, CommanderError, Help, type Option } from 'commander';
 import { NamedError } from '#base/named-error.ts';
 import { parseDecisionId } from '#decision/payer/client-key.ts';
 import {
-  CommandRefusedError,
   EXIT_CODES,
   FindingsError,
   isSystemError,
+  StateForbidsChangeError,
   toExitCode,
   UsageError,
 } from './exit.ts';
@@ -32,7 +32,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<CommandAdder>>> = {
   audit: async () => (await import('./audit.ts')).addAuditCommand,
   archive: async () => (await import('./archive.ts')).addArchiveCommands,
   proposals: async () => (await import('./proposals.ts')).addProposalsCommands,
-  links: async () => (await import('./links.ts')).addLinksCommand,
+  links: async () => (await import('./links.ts')).addClientLinksCommand,
   lists: async () => (await import('./lists.ts')).addListsCommands,
   state: async () => (await import('./state.ts')).addStateCommands,
   restore: async () => (await import('./restore.ts')).addRestoreCheckCommand,
@@ -114,7 +114,7 @@ function listAskedCommands(name = ''): readonly (() => Promise<CommandAdder>)[] 
 function report(error: unknown): number {
   if (error instanceof CommanderError) return toExitCode(error);
   const isForPeople = error instanceof NamedError || isSystemError(error);
-  const isRefused = error instanceof CommandRefusedError;
+  const isRefused = error instanceof StateForbidsChangeError;
   printError(isForPeople ? `${isRefused ? 'refused' : 'error'}: ${error.message}` : inspect(error));
   if (error instanceof UsageError) return EXIT_CODES.usage;
   return isRefused || error instanceof FindingsError ? EXIT_CODES.findings : EXIT_CODES.environment;

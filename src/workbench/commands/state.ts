@@ -10,10 +10,10 @@ import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import { SALT_REGISTER } from '#state/client-salt.ts';
 import { createStoreClock } from '#state/clock-offset.ts';
 import { STORE_ACCEPTED_REGISTER } from '#state/documents.ts';
-import { formatUserActor } from '#workbench/access/actors.ts';
+import { formatOsUserActor } from '#workbench/access/actors.ts';
 import { Audit, type AuditAction } from '#workbench/access/audit.ts';
 import { findUnreadableTexts, rebuildClient, type UnreadableText } from '#workbench/payers/rebuild.ts';
-import { acceptRollout } from '#workbench/rollout/restore-rollout.ts';
+import { makeNodesFollowStoreRollout } from '#workbench/rollout/restore-rollout.ts';
 import { SECRET_REGISTER } from '#workbench/upkeep/signal-secret.ts';
 import { EXIT_CODES, FindingsError } from './exit.ts';
 import { withDecisionLookup } from './open-archive.ts';
@@ -120,13 +120,17 @@ function describeRemedy({ kind, name, client }: DamagedText): string {
 
 async function accept(reason: string, json: boolean): Promise<void> {
   const accepted = await withOpenStore(async (store, clock) => {
-    const who = formatUserActor();
+    const who = formatOsUserActor();
     const change = { who, at: clock(), reason };
     const installation = store.installation.id;
     const remembered = recallRollout(readConfig().dataDir);
     const isOurs = remembered?.installation === installation;
     const { registers, auditLog, name } = store;
-    const rollout = await acceptRollout(new Fleet(store), isOurs ? remembered.rollout : null, change);
+    const rollout = await makeNodesFollowStoreRollout(
+      new Fleet(store),
+      isOurs ? remembered.rollout : null,
+      change,
+    );
     const before = await registers.read(STORE_ACCEPTED_REGISTER);
     await registers.compareAndSet(STORE_ACCEPTED_REGISTER, before, JSON.stringify(change));
     const revision = rollout?.revision ?? null;
@@ -158,7 +162,7 @@ async function rebuild(options: RebuildOptions): Promise<void> {
   const rebuilt = await withDecisionLookup((decisions, store) => {
     const audit = new Audit(store.auditLog, createStoreClock(readExactClock, store));
     const client = store.clientKeys.of(platform, options.client);
-    return rebuildClient({ store, decisions, audit }, client, formatUserActor(), reason);
+    return rebuildClient({ store, decisions, audit }, client, formatOsUserActor(), reason);
   });
   if (rebuilt === null)
     throw new FindingsError(
@@ -224,6 +228,6 @@ async function forget({ register, also, action, absent }: WriteOnceRegister, rea
     const other = also === undefined ? null : ({ kind: 'register', name: also } as const);
     const held = other === null ? null : await store.texts.read(other);
     if (other !== null && held !== null) await store.texts.replace(other, held.stamp, null);
-    await new Audit(store.auditLog, clock).note({ who: formatUserActor(), action, reason });
+    await new Audit(store.auditLog, clock).note({ who: formatOsUserActor(), action, reason });
   });
 }

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
-import { OPERATORS } from '#decision/rules/condition.ts';
-import { type FactSummary, listFactsByQuestion } from '#decision/rules/fact-finder.ts';
+import { OPERATOR_NAMES } from '#decision/rules/condition.ts';
+import { type FactSummary, listQuestionsWithFacts } from '#decision/rules/fact-finder.ts';
 
 /** The words of rule files, which the page's editor completes and explains. */
 export interface RuleWords {
@@ -27,10 +27,10 @@ export async function getPageBundle(): Promise<PageBundle> {
 }
 
 function listRuleWords(): RuleWords {
-  const facts = listFactsByQuestion(NO_DECLARED_ATTRIBUTES, null).flatMap((question) => question.facts);
+  const facts = listQuestionsWithFacts(NO_DECLARED_ATTRIBUTES, null).flatMap((question) => question.facts);
   return {
     facts: [...new Map(facts.map((fact) => [fact.name, fact])).values()],
-    operators: OPERATORS,
+    operators: OPERATOR_NAMES,
     groups: CLIENT_GROUPS,
     verdicts: VERDICTS,
   };

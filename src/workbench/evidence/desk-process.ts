@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { type JobContext, serveWork } from '#base/work/serve-work.ts';
-import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
+import { NO_ATTRIBUTE_PSEUDONYMIZER } from '#decision/payer/attribute-hmacs.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
-import { loadSoundDraft } from '#decision/rules/text/draft-text.ts';
-import { type AvailableRules, BadQuestion, type QuestionAnswer } from '#history/evidence/question.ts';
+import { compileSoundDraft } from '#decision/rules/text/draft-text.ts';
+import { BadQuestion, type QuestionAnswer, type RuleSetFinders } from '#history/evidence/question.ts';
 import { findQuestion } from '#history/evidence/questions.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
@@ -44,6 +44,7 @@ const jobs = {
   },
 };
 
+/** The jobs that the process of `EvidenceDesk` can be asked for, by name, each with its input and result. */
 export type EvidenceProcessJobs = typeof jobs;
 
 function limitProgress(tell: (done: number, of: number) => void): (done: number, of: number) => void {
@@ -63,8 +64,8 @@ function createAvailableRules({
   task,
   folders: { archiveDir, rulesDir },
   draft,
-}: EvidenceProcessInput): AvailableRules {
-  const recorded = createRuleSetFinder(archiveDir, rulesDir, NO_ATTRIBUTE_HMACS);
+}: EvidenceProcessInput): RuleSetFinders {
+  const recorded = createRuleSetFinder(archiveDir, rulesDir, NO_ATTRIBUTE_PSEUDONYMIZER);
   const isDraft = (version: string) => draft?.version === version;
   const draftFiles = new Map(draft?.files);
   const kept = (version: string, digest: string) =>
@@ -72,7 +73,7 @@ function createAvailableRules({
   return {
     named: (version) => {
       const found = isDraft(version)
-        ? loadSoundDraft(version, draftFiles)
+        ? compileSoundDraft(version, draftFiles)
         : kept(version, task.ruleSets[version] ?? '');
       if (found !== null) return found;
       throw new BadQuestion(`the files of ${version} were changed meanwhile; ask again`);

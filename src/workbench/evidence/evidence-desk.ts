@@ -6,26 +6,26 @@ import { AccessKeys, INSTALLATION_PLATFORM } from '#checkout/access/access-keys.
 import type { Caller } from '#checkout/access/caller.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { DraftText } from '#decision/rules/text/draft-text.ts';
-import { Archive, readErasedClientNumbers } from '#history/archive/archive.ts';
+import { Archive, readUnshippedErasedClientNumbers } from '#history/archive/archive.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
-import { withFiles } from '#history/archive/snapshot.ts';
+import { withSnapshotFiles } from '#history/archive/snapshot.ts';
 import type { QuestionAnswer } from '#history/evidence/question.ts';
 import { findQuestion } from '#history/evidence/questions.ts';
-import { createReadFilter, createSpanFilter } from '#history/evidence/source/evidence.ts';
+import { createReadSegmentFilter, createSpanSegmentFilter } from '#history/evidence/source/evidence.ts';
 import type { Store } from '#state/store.ts';
-import type { RoleGrant } from '#workbench/access/roles.ts';
+import type { RoleClaim } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
 import type { EvidenceProcessJobs } from './desk-process.ts';
 import {
-  ASKER_GONE_MESSAGE,
+  CREDENTIAL_ENDED_MESSAGE,
   type EvidenceJob,
   type EvidenceTask,
   isUnderWay,
+  JOB_SEEN_EVERY_MS,
   NODE_GONE_MESSAGE,
-  SEEN_EVERY_MS,
 } from './evidence-task.ts';
-import { JobStore } from './job-store.ts';
+import { EvidenceJobStore } from './job-store.ts';
 
 interface EvidenceDeskParts {
   /** Reads the archive. Null on a node that keeps no archive. */
@@ -37,7 +37,7 @@ interface EvidenceDeskParts {
   readonly signalSecretPrevious?: string | null;
   readonly store: Pick<Store, 'documents' | 'registers' | 'unshippedErasures'>;
   /** The roles that people have by OIDC_ROLES. If missing, people have no roles. */
-  readonly roles?: readonly RoleGrant[];
+  readonly roles?: readonly RoleClaim[];
   /** The time in epoch ms. */
   readonly clock: () => number;
   /** Is called when a result cannot be kept. The work continues. */
@@ -100,7 +100,7 @@ const PROCESS = new URL('./desk-process.ts', import.meta.url);
  * memory. Jobs and results are kept in the store for some days, so any node can show and cancel them.
  */
 export class EvidenceDesk {
-  readonly jobStore: JobStore;
+  readonly jobStore: EvidenceJobStore;
   readonly #parts: EvidenceDeskParts;
   readonly #sessions: Sessions;
   readonly #turns = new FairQueue(TURNS);
@@ -110,7 +110,7 @@ export class EvidenceDesk {
 
   constructor(parts: EvidenceDeskParts) {
     this.#parts = parts;
-    this.jobStore = new JobStore(parts.store.documents, parts.clock);
+    this.jobStore = new EvidenceJobStore(parts.store.documents, parts.clock);
     const { store, clock, roles = [] } = parts;
     this.#sessions = new Sessions(store.documents, new AccessKeys(store.documents, clock), roles, clock);
   }
@@ -205,7 +205,7 @@ export class EvidenceDesk {
     const { segments } = new Archive(past.folder).read();
     const read = [...segments.values()]
       .filter(({ table }) => table === 'decisions')
-      .filter(createSpanFilter(task));
+      .filter(createSpanSegmentFilter(task));
     return read.toSorted((a, b) => a.from - b.from || (a.name < b.name ? -1 : 1))[0]?.name ?? null;
   }
 
@@ -219,7 +219,7 @@ export class EvidenceDesk {
   async #live(entry: Entry, kept: Promise<void>): Promise<void> {
     const { stopping, job } = entry;
     const { signal } = stopping;
-    const beat = setInterval(() => this.#beat(entry).catch(this.#reportUnkept), SEEN_EVERY_MS);
+    const beat = setInterval(() => this.#beat(entry).catch(this.#reportUnkept), JOB_SEEN_EVERY_MS);
     // If the store did not accept a job, the job leaves the queue at once.
     kept.catch((error: unknown) => stopping.abort(error));
     try {
@@ -245,16 +245,20 @@ export class EvidenceDesk {
       entry.job = { ...entry.job, progress };
     };
     const past = await this.#past();
-    const erased = await readErasedClientNumbers(store);
+    const erased = await readUnshippedErasedClientNumbers(store);
     const reads = findQuestion(task.kind)?.reads ?? 'allTimes';
-    const result = await withFiles(past.openToEnd, createReadFilter(reads, task), ({ folder, leftOut }) => {
-      const folders = { archiveDir: past.folder, segmentsDir: folder, leftOut, erased, rulesDir };
-      return this.#process.run(
-        'answer',
-        { task, folders, draft, holdoutSecret, formerSecret },
-        { onProgress, signal },
-      );
-    });
+    const result = await withSnapshotFiles(
+      past.openToEnd,
+      createReadSegmentFilter(reads, task),
+      ({ folder, leftOut }) => {
+        const folders = { archiveDir: past.folder, segmentsDir: folder, leftOut, erased, rulesDir };
+        return this.#process.run(
+          'answer',
+          { task, folders, draft, holdoutSecret, formerSecret },
+          { onProgress, signal },
+        );
+      },
+    );
     entry.job = { ...entry.job, state: await this.#keep(entry.job, result) };
   }
 
@@ -294,7 +298,7 @@ export class EvidenceDesk {
     const { jobId, credential, platform } = entry.job;
     if (await this.jobStore.isCancelled(jobId)) entry.stopping.abort(CANCELLED);
     if (!(await this.#sessions.isGranted(credential, platform, 'rules')))
-      entry.stopping.abort(ASKER_GONE_MESSAGE);
+      entry.stopping.abort(CREDENTIAL_ENDED_MESSAGE);
     if (isUnderWay(entry.job)) await this.#tell(entry);
   }
 

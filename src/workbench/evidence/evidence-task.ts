@@ -69,14 +69,15 @@ export interface EvidenceJob {
 }
 
 /** How often a node reports that it still works on a job. */
-export const SEEN_EVERY_MS = 1_000;
+export const JOB_SEEN_EVERY_MS = 1_000;
 
 /** After this time without a report, the node is taken to be gone. */
 const SILENT_MS_MAX = 30_000;
 
 export const NODE_GONE_MESSAGE = 'the node that worked on it was stopped; ask the question again';
 
-export const ASKER_GONE_MESSAGE = 'the access key or session that asked has ended; ask the question again';
+export const CREDENTIAL_ENDED_MESSAGE =
+  'the access key or session that asked has ended; ask the question again';
 
 /** Returns the present state of a job. A job whose node fell silent has failed. */
 export function expireJob(job: EvidenceJob, now: number): EvidenceJob {

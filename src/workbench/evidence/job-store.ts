@@ -20,7 +20,7 @@ const UNDER_WAY_KEPT_MS = 24 * 3_600_000;
 type JobPlace = Pick<EvidenceJob, 'platform' | 'jobId'>;
 
 /** The jobs of the whole installation and their results, in the store that all nodes share. */
-export class JobStore {
+export class EvidenceJobStore {
   readonly #documents: Documents;
   readonly #clock: () => number;
 

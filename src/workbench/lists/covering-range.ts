@@ -1,5 +1,5 @@
 import { hashEntryId, type StoredEntry } from '#checkout/lists/list-entry.ts';
-import type { ListCopy } from '#checkout/lists/list-node.ts';
+import type { SharedListsCopy } from '#checkout/lists/list-node.ts';
 import { deriveAddressKey, deriveNetworkKeys, type Pseudonymize, parseAddress } from '#decision/addresses.ts';
 import { NO_ATTRIBUTES } from '#decision/payer/attributes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
@@ -17,7 +17,7 @@ interface AskedList {
  * or if the text is no address.
  */
 export function findCoveringRange(
-  copy: ListCopy,
+  copy: SharedListsCopy,
   pseudonym: Pseudonymize,
   { owner, list, now }: AskedList,
   value: string,

@@ -1,6 +1,6 @@
 import { searchThrottle } from '#base/work/step-throttle.ts';
 import type { StoredEntry } from '#checkout/lists/list-entry.ts';
-import type { ListCopy } from '#checkout/lists/list-node.ts';
+import type { SharedListsCopy } from '#checkout/lists/list-node.ts';
 import type { Pseudonymize } from '#decision/addresses.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { ListKind } from '#decision/shared-lists.ts';
@@ -8,7 +8,7 @@ import { findCoveringRange } from './covering-range.ts';
 import type { ListEditor } from './list-editor.ts';
 
 interface EntrySearchParts {
-  readonly copy: ListCopy;
+  readonly copy: SharedListsCopy;
   readonly editor: ListEditor;
   readonly pseudonym: Pseudonymize;
 }
@@ -70,7 +70,7 @@ interface ReadableEntries {
 
 /** Finds the entries of a list whose value begins with the text or contains it, the newest first. */
 async function findReadable(
-  copy: ListCopy,
+  copy: SharedListsCopy,
   { platform, text, limit }: EntrySearch,
   list: string,
 ): Promise<ReadableEntries> {

@@ -4,40 +4,40 @@ import { FairQueue } from '#base/work/fair-queue.ts';
 import { StepThrottle } from '#base/work/step-throttle.ts';
 import { INSTALLATION_PLATFORM, isInstallation } from '#checkout/access/access-keys.ts';
 import {
-  createOtherContentBlock,
+  createRecreatedListFilter,
   encodeEntry,
-  formatListRecordId,
+  formatListHeaderEntryId,
   hashEntryId,
   type ListEntry,
   ListEntrySchema,
   type StoredEntry,
 } from '#checkout/lists/list-entry.ts';
-import type { ListCopy, ListNode } from '#checkout/lists/list-node.ts';
+import type { ListNode, SharedListsCopy } from '#checkout/lists/list-node.ts';
 import type { Pseudonymize } from '#decision/addresses.ts';
 import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
 import { findNearestName } from '#decision/rules/problem.ts';
 import { isName, LIST_NAME_MESSAGE } from '#decision/rules/rule-set.ts';
 import {
-  type DeviceNameConverter,
   findListContentFault,
   formatListContent,
   type ListContent,
   type ListKind,
   type ListOwner,
-  readListValue,
+  type PlatformDeviceNameConverter,
+  parseListValue,
   toReadableValue,
 } from '#decision/shared-lists.ts';
-import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '#state/store.ts';
-import { type Audit, formatAuditedValue } from '#workbench/access/audit.ts';
+import { LIST_CHANGES_MAX, type ListLog, type ListLogChange } from '#state/store.ts';
+import { type Audit, toAuditedValue } from '#workbench/access/audit.ts';
 
 export const REASON_CHARACTERS_MAX = 500;
 
 /** The list to change, and the author of the change. */
-export interface ListEditContext {
+export interface ListAndAuthor {
   /** The platform, or `*` for the whole installation. */
   readonly owner: ListOwner;
   readonly list: string;
-  /** The author, in the form of `Actor.text` and `formatUserActor`. */
+  /** The author, in the form of `Actor.text` and `formatOsUserActor`. */
   readonly who: string;
 }
 
@@ -80,7 +80,7 @@ interface ListEditorParts {
   readonly listLog: ListLog;
   readonly node: ListNode;
   readonly pseudonym: Pseudonymize;
-  readonly names: DeviceNameConverter;
+  readonly names: PlatformDeviceNameConverter;
   readonly audit: Audit;
   readonly clientKeys: ClientKeys;
   /** The time in epoch ms. */
@@ -106,7 +106,7 @@ export class ListEditor {
    * `TooManyAuditedChanges`.
    */
   async createList(
-    edited: ListEditContext,
+    edited: ListAndAuthor,
     kind: ListKind,
     attribute: string | null = null,
   ): Promise<StoredEntry> {
@@ -134,8 +134,9 @@ export class ListEditor {
       who,
       addedAt: clock(),
     };
-    const changes = [{ id: formatListRecordId(owner, list), text: encodeEntry(made) }];
-    const isMade = (await listLog.write(changes, createOtherContentBlock(made, node.copy.version))) !== null;
+    const changes = [{ id: formatListHeaderEntryId(owner, list), text: encodeEntry(made) }];
+    const isMade =
+      (await listLog.write(changes, createRecreatedListFilter(made, node.copy.version))) !== null;
     await node.sync();
     const after = node.copy.findListRecord(owner, list);
     if (!isMade || after === null)
@@ -170,7 +171,7 @@ export class ListEditor {
    * Adds an entry to a list, or renews it. Throws `UnknownList`, `ListRefusal`, `StoreUnavailable` or
    * `TooManyAuditedChanges`.
    */
-  async put(edited: ListEditContext, ask: NewListEntry): Promise<StoredEntry> {
+  async put(edited: ListAndAuthor, ask: NewListEntry): Promise<StoredEntry> {
     this.#parts.audit.admit(edited.who, 'list');
     const { entry, id, before } = await this.#write(edited, () => {
       const planned = this.#entryOf(edited, ask);
@@ -189,7 +190,7 @@ export class ListEditor {
   /**
    * Removes a value from a list. Returns false if it was not on the list. Throws `UnknownList` or `TooManyAuditedChanges`.
    */
-  async remove(edited: ListEditContext, value: string, reason: string | null): Promise<boolean> {
+  async remove(edited: ListAndAuthor, value: string, reason: string | null): Promise<boolean> {
     this.#parts.audit.admit(edited.who, 'list');
     await this.#parts.node.sync();
     const before = this.find(edited.owner, edited.list, value);
@@ -215,7 +216,7 @@ export class ListEditor {
 
   #read(owner: ListOwner, kind: ListKind, value: string) {
     const { pseudonym, names } = this.#parts;
-    return readListValue(kind, value, pseudonym, (name) => names.pseudonymOf(owner, name));
+    return parseListValue(kind, value, pseudonym, (name) => names.pseudonymOf(owner, name));
   }
 
   /**
@@ -223,7 +224,7 @@ export class ListEditor {
    * refused. The audit has one entry for all, with a digest of the written changes. Throws `UnknownList`.
    */
   async changeMany(
-    edited: ListEditContext,
+    edited: ListAndAuthor,
     edits: readonly EntryEdit[],
   ): Promise<readonly (EntryEffect | ListRefusal)[]> {
     const { effects, changes } = await this.#write(edited, () => {
@@ -284,8 +285,8 @@ export class ListEditor {
   }
 
   /** Plans changes on the newest copy and writes them. */
-  #write<P extends { readonly changes: readonly ListChange[] }>(
-    { owner }: ListEditContext,
+  #write<P extends { readonly changes: readonly ListLogChange[] }>(
+    { owner }: ListAndAuthor,
     plan: () => P,
   ): Promise<P> {
     const { listLog, node } = this.#parts;
@@ -301,7 +302,7 @@ export class ListEditor {
 
   /** Plans one line of a request, taking the effects of the earlier lines into account. */
   #plan(
-    edited: ListEditContext,
+    edited: ListAndAuthor,
     edit: EntryEdit,
     room: { entries: number; keys: number },
     planned: Planned,
@@ -333,7 +334,7 @@ export class ListEditor {
   }
 
   /** Returns the id that an entry for this value would have. Returns null if the list cannot hold the value. */
-  #idOf({ owner, list }: Pick<ListEditContext, 'owner' | 'list'>, value: string): string | null {
+  #idOf({ owner, list }: Pick<ListAndAuthor, 'owner' | 'list'>, value: string): string | null {
     const { kind } = this.#contentOf(owner, list);
     const read = this.#read(owner, kind, value);
     return read.ok ? hashEntryId({ owner, list, kind, value: read.value }) : null;
@@ -344,7 +345,7 @@ export class ListEditor {
    * `UnknownList` or `ListRefusal`.
    */
   #entryOf(
-    { owner, list, who }: ListEditContext,
+    { owner, list, who }: ListAndAuthor,
     { value, reason, expiresAt }: NewListEntry,
     room: RoomTaken = { entries: 0, keys: 0 },
   ): ListEntry {
@@ -363,7 +364,7 @@ export class ListEditor {
   }
 
   async #note(
-    edited: ListEditContext,
+    edited: ListAndAuthor,
     before: ListEntry | null,
     after: ListEntry | null,
     reason: string | null,
@@ -373,7 +374,7 @@ export class ListEditor {
     const shown = (entry: ListEntry | null) => {
       if (entry === null) return null;
       const { kind, value, reason, expiresAt } = this.toOwnerView(entry);
-      return formatAuditedValue(ListEntrySchema, { kind, value, reason, expiresAt });
+      return toAuditedValue(ListEntrySchema, { kind, value, reason, expiresAt });
     };
     const entry = { who, action: 'list', platform, subject: list, reason } as const;
     const known = after ?? before;
@@ -384,7 +385,7 @@ export class ListEditor {
   }
 
   async #noteMany(
-    { owner, list, who }: ListEditContext,
+    { owner, list, who }: ListAndAuthor,
     effects: readonly (EntryEffect | ListRefusal)[],
     sha256: string,
   ) {
@@ -423,7 +424,7 @@ interface RoomTaken {
 
 /** Says for the caller why a list has no room for an entry. Returns null if it has room. */
 export function explainLackOfRoom(
-  copy: ListCopy,
+  copy: SharedListsCopy,
   entry: ListEntry,
   taken: RoomTaken,
   limits = LIST_LIMITS,
@@ -446,8 +447,8 @@ export function explainLackOfRoom(
 }
 
 function explainRefusedList(
-  copy: ListCopy,
-  { owner, list }: ListEditContext,
+  copy: SharedListsCopy,
+  { owner, list }: ListAndAuthor,
   content: ListContent,
 ): string | null {
   if (!isName(list)) return LIST_NAME_MESSAGE;

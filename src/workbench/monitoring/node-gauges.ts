@@ -3,7 +3,7 @@ import type { PlatformKeyRef } from '#checkout/access/keys-seen-live.ts';
 import type { ListsReport } from '#checkout/lists/list-node.ts';
 import { addGauge } from '#checkout/metrics/metrics.ts';
 import type { OwnNodeReport } from '#checkout/rollout/fleet.ts';
-import { sumTrialCounts, type TrialTotals } from '#checkout/rollout/trial-counts.ts';
+import { computeTrialTotals, type TrialTotals } from '#checkout/rollout/trial-counts.ts';
 import type { ArchiveFigures } from '#history/archive/read/archive-figures.ts';
 import type { ShippingReport } from '#history/archive/ship/shipping.ts';
 import { VERSION } from '#sdk/version.ts';
@@ -68,7 +68,7 @@ export function addRolloutGauges(registry: Registry, report: () => OwnNodeReport
     ],
   });
   const sumOf = (of: (figures: TrialTotals) => number) => () =>
-    report().counts.reduce((sum, one) => sum + of(sumTrialCounts(one, null)), 0);
+    report().counts.reduce((sum, one) => sum + of(computeTrialTotals(one, null)), 0);
   showFigures(registry, {
     scoring_shadow_compared: [
       'Verdicts that the shadow also decided in this trial',
@@ -180,7 +180,7 @@ export function addReportingGauges(registry: Registry, known: () => ReadonlyMap<
 }
 
 /** Shows whether the store has lost access keys. */
-export function addLostKeysGauge(registry: Registry, lost: () => readonly PlatformKeyRef[]): void {
+export function addLostAccessKeysGauge(registry: Registry, lost: () => readonly PlatformKeyRef[]): void {
   showFigures(registry, {
     scoring_lost_keys: [
       'Access keys that the store has lost, and that somebody used in the last ten minutes',

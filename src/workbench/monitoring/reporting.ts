@@ -1,6 +1,6 @@
 import { Type } from '#base/json-schema.ts';
 import { count, epochMs, named, nullable, shape, type ValueOf, yesNo } from '#base/shapes.ts';
-import type { CountedRequestField, ReportingListener } from '#checkout/metrics/reporting-listener.ts';
+import type { ReportingListener, RequestCountLabel } from '#checkout/metrics/reporting-listener.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { type ClientState, toShortHash, type VerdictEvent } from '#decision/payer/client-state.ts';
 import { PLATFORM_SILENCE_LIMITS } from '#decision/payer/platform-silence.ts';
@@ -127,7 +127,7 @@ export class ReportingWatch implements ReportingListener {
   }
 
   /** Counts a field that a request sent about its payer. */
-  sent(platform: PlatformName, label: CountedRequestField, now: number): void {
+  sent(platform: PlatformName, label: RequestCountLabel, now: number): void {
     const own = this.#seenOf(platform);
     if (own !== null) countHint(own.hints, label, now);
   }

@@ -1,5 +1,5 @@
 import { choice, count, list, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
-import type { CountedRequestField } from '#checkout/metrics/reporting-listener.ts';
+import type { RequestCountLabel } from '#checkout/metrics/reporting-listener.ts';
 import { UNUSABLE_HINT_REASONS, type UnusableHint } from '#decision/body-hints.ts';
 import { ATTRIBUTE_FAULTS } from '#decision/payer/attributes.ts';
 
@@ -44,13 +44,13 @@ export type SentHints = ValueOf<typeof SentHintsSchema>;
 type Field = UnusableHint['field'];
 
 /** Counts by hour since 1970, and within an hour by label. */
-export type HintCounts = Record<string, Partial<Record<CountedRequestField, number>>>;
+export type HintCounts = Record<string, Partial<Record<RequestCountLabel, number>>>;
 
 const HOUR_MS = 3_600_000;
 const HOURS_MAX = 24;
 
 /** Adds one to a count of the hour of `now`. It changes the counts in place, because it runs with every request. */
-export function countHint(counts: HintCounts, label: CountedRequestField, now: number): void {
+export function countHint(counts: HintCounts, label: RequestCountLabel, now: number): void {
   const hour = Math.floor(now / HOUR_MS);
   const labels = counts[hour] ?? {};
   counts[hour] = labels;
@@ -75,7 +75,7 @@ export function addHintCounts(a: HintCounts, b: HintCounts): HintCounts {
 export function summarizeSentHints(counts: HintCounts, now: number): SentHints {
   const since = Math.floor(now / HOUR_MS) - HOURS_MAX;
   const hours = Object.entries(counts).filter(([hour]) => Number(hour) > since);
-  const sum = (label: CountedRequestField) =>
+  const sum = (label: RequestCountLabel) =>
     hours.reduce((total, [, labels]) => total + (labels[label] ?? 0), 0);
   const field = (name: Field) => {
     const [absent, why] = findMostFrequent(UNUSABLE_HINT_REASONS, (reason) => sum(`${name} ${reason}`));

@@ -102,11 +102,11 @@ export class Components {
  * leaves out members that are null or ''. Only null is described, so that generated clients know one way to leave a
  * member empty. No minimum length forbids ''.
  */
-export function allowNulls(schema: TSchema): TSchema {
+export function allowNullMembers(schema: TSchema): TSchema {
   if (!Type.IsObject(schema)) return schema;
   const required = schema.required ?? [];
   const members = Object.entries(schema.properties).map(([name, member]): [string, TSchema] => {
-    const filled = allowNulls(member);
+    const filled = allowNullMembers(member);
     return [name, required.includes(name) ? filled : allowNull(filled)];
   });
   return Object.assign({}, schema, { properties: Object.fromEntries(members) });

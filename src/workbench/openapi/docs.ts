@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type Router from '@koa/router';
-import { createStrictRouter } from '#checkout/http/operation/operation.ts';
+import { createExactPathRouter } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import type { OpenApiDocument } from './document.ts';
@@ -111,7 +111,7 @@ const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
  * data of anybody.
  */
 export function createDocumentRoutes(document: ServedDocument, basePath: string): Router<RequestState> {
-  const router = createStrictRouter(basePath);
+  const router = createExactPathRouter(basePath);
   serveDocument(router, '/openapi.json', document);
   return router;
 }

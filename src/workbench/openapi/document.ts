@@ -30,7 +30,7 @@ import {
 import { DECISION_ID_PATTERN } from '#decision/payer/client-key.ts';
 import { BAD_PARAMETER } from '#workbench/platform/parameters.ts';
 import {
-  allowNulls,
+  allowNullMembers,
   Components,
   type ExampleObject,
   type HeaderObject,
@@ -116,7 +116,7 @@ const HEADERS = {
 } as const;
 
 /** Creates the document of one listener from the same declarations as its routes. */
-export function createDocument(spec: DocumentSpec): OpenApiDocument {
+export function createOpenApiDocument(spec: DocumentSpec): OpenApiDocument {
   const components = new Components();
   const paths: Record<string, Record<string, OperationObject>> = {};
   for (const operation of spec.operations) {
@@ -226,7 +226,7 @@ function listKeyRefusals(grant: RequiredGrant): readonly DocumentedRefusal[] {
 
 function createRequestBody({ content, shapes }: RequestBodySpec, components: Components, isStrict: boolean) {
   for (const [name, schema] of Object.entries(shapes))
-    components.add(name, isStrict ? closeSchema(allowNulls(schema)) : allowNulls(schema));
+    components.add(name, isStrict ? closeSchema(allowNullMembers(schema)) : allowNullMembers(schema));
   return {
     required: true,
     content: Object.fromEntries(

@@ -1,5 +1,5 @@
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
-import { type FactSummary, listFactsByQuestion, TRUE_OR_FALSE } from '#decision/rules/fact-finder.ts';
+import { type FactSummary, listQuestionsWithFacts, TRUE_OR_FALSE } from '#decision/rules/fact-finder.ts';
 import { TABLE_NAMES, TABLES } from '#history/archive/tables.ts';
 import type { ExampleObject, ReferenceObject } from './components.ts';
 import type { OpenApiDocument } from './document.ts';
@@ -14,7 +14,7 @@ export function renderFactsPage(): string {
   return renderPage(
     'Facts',
     'What a rule may ask for, by the question that it answers. In brackets: the value, where it is not true or false, and the longest window.',
-    listFactsByQuestion(NO_DECLARED_ATTRIBUTES, null)
+    listQuestionsWithFacts(NO_DECLARED_ATTRIBUTES, null)
       .map(({ question, exampleIsFor, example, declares, facts }) => {
         const entries = facts.map(toFactEntry);
         return `<h2>${escapeHtml(question)}</h2>\n<p>${escapeHtml(exampleIsFor)}:</p>\n${renderDeclaration(declares)}<pre><code>${escapeHtml(example)}</code></pre>\n${renderDefinitions(entries)}`;

@@ -12,12 +12,12 @@ import {
 } from '#base/shapes.ts';
 import { ListEntrySchema } from '#checkout/lists/list-entry.ts';
 import { DecisionSchema } from '#decision/decision.ts';
-import { listAttributeValues } from '#decision/payer/attribute-values.ts';
+import { toReadableAttributeValues } from '#decision/payer/attribute-values.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import { BindingSchema, type ClientState, OverrideSchema } from '#decision/payer/client-state.ts';
 import { unpackDayTallies } from '#decision/payer/day-tallies.ts';
 import { listRememberedDevices } from '#decision/payer/known-devices.ts';
-import type { DeviceNameConverter } from '#decision/shared-lists.ts';
+import type { PlatformDeviceNameConverter } from '#decision/shared-lists.ts';
 import type { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import {
   BindingEntrySchema,
@@ -72,7 +72,7 @@ export interface ClientExportParts {
   readonly store: Store;
   readonly decisions: DecisionLookup;
   readonly listEditor: ListEditor;
-  readonly names: DeviceNameConverter;
+  readonly names: PlatformDeviceNameConverter;
   readonly audit: Audit;
   /** The time in epoch ms. */
   readonly clock: () => number;
@@ -157,7 +157,7 @@ function unpackState(state: ClientState): unknown {
       fingerprints: listRememberedDevices(knownDevices.fingerprints, lastAt),
       ips: listRememberedDevices(knownDevices.ips, lastAt),
     },
-    attributeValues: listAttributeValues(attributeValues),
+    attributeValues: toReadableAttributeValues(attributeValues),
     dayTallies: unpackDayTallies(dayTallies).map(({ amounts, ...tally }) => ({
       ...tally,
       amounts: Object.fromEntries(amounts),

@@ -2,21 +2,21 @@ import { DAY_MS } from '#base/duration.ts';
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { searchThrottle } from '#base/work/step-throttle.ts';
-import type { ListCopy } from '#checkout/lists/list-node.ts';
+import type { SharedListsCopy } from '#checkout/lists/list-node.ts';
 import { VERDICTS } from '#decision/decision-words.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { keepIfValid, type Override, overrideGroupSchema } from '#decision/payer/client-state.ts';
-import type { DeviceNameConverter } from '#decision/shared-lists.ts';
+import { keepUnlessExpired, type Override, overrideGroupSchema } from '#decision/payer/client-state.ts';
+import type { PlatformDeviceNameConverter } from '#decision/shared-lists.ts';
 import { toReadableValue } from '#decision/shared-lists.ts';
 import { toReportedResult } from '#history/archive/order-status.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
-import { asOfMomentShape } from '#history/archive/read/as-of.ts';
+import { erasedSinceMomentSchema } from '#history/archive/read/as-of.ts';
 import {
   compareTexts,
   DEVICE_CLIENTS_MAX,
   DEVICE_KINDS,
   type Device,
-  findLinkedClients,
+  findLinkGraph,
   LINK_KIND_TEXTS,
   type LinkedOrder,
   type LinkGraph,
@@ -113,7 +113,7 @@ export const ClientLinksSchema = s.named(
   s.shape('The clients who share devices or addresses with a client', {
     clientIdKey: s.plainText('As the caller chose it', 'ann'),
     from: s.epochMs('The time from which on links were searched'),
-    asOf: Type.Optional(asOfMomentShape),
+    asOf: Type.Optional(erasedSinceMomentSchema),
     complete: s.yesNo('False: a part of the archive or of the journal could not be read, or was too much'),
     devices: s.list(
       LinkedDeviceSchema,
@@ -136,7 +136,8 @@ export const ClientLinksSchema = s.named(
 
 export type ClientLinks = s.ValueOf<typeof ClientLinksSchema>;
 export type LinkedClient = s.ValueOf<typeof LinkedClientSchema>;
-export type RefusedPayerTotals = s.ValueOf<typeof RefusedSchema>;
+/** How many clients a block would refuse, and what those of them who paid have paid. */
+export type PredictedBlockTotals = s.ValueOf<typeof RefusedSchema>;
 
 /**
  * How far links are searched. `depth` 1 finds the clients that share something with the client. `depth` 2 also finds
@@ -169,8 +170,8 @@ export interface LinksParts {
   readonly store: Store;
   readonly archive: ArchiveReader;
   /** This node's copy of the shared lists. */
-  readonly lists: ListCopy;
-  readonly names: DeviceNameConverter;
+  readonly lists: SharedListsCopy;
+  readonly names: PlatformDeviceNameConverter;
   /** The time in epoch ms. */
   readonly now: number;
 }
@@ -189,7 +190,7 @@ export async function findClientLinks(
   const { stamp } = await store.load(store.clientKeys.of(platform, clientIdKey));
   if (stamp.raw === null) return null;
   const found = await withLinkReader(parts, platform, ask, async (reading) => {
-    const web = await findLinkedClients(reading, clientIdKey, ask);
+    const web = await findLinkGraph(reading, clientIdKey, ask);
     const shown = [...web.ties.keys()];
     const orders = await reading.ordersOf(shown, ORDERS_PER_CLIENT_MAX);
     const overrides = ask.asOf === null ? null : await reading.overridesOf(shown);
@@ -203,7 +204,7 @@ export async function findClientLinks(
   const clients = markProposed(
     listClients(found.web, found.orders).map((one) => ({
       ...one,
-      override: keepIfValid(overrides.get(one.clientIdKey) ?? null, ask.asOf ?? now)?.group ?? null,
+      override: keepUnlessExpired(overrides.get(one.clientIdKey) ?? null, ask.asOf ?? now)?.group ?? null,
       lists: listsWith('client', one.clientIdKey),
     })),
   );
@@ -222,7 +223,7 @@ export async function findClientLinks(
     devices: devices.map((one) => ({ ...one, value: shown(one.kind, one.value) })),
     clients: clients.map((one) => ({ ...one, devices: one.devices.map((value) => shown('ip', value)) })),
     cut: found.web.cut,
-    proposal: { clients: proposed.map((one) => one.clientIdKey), refused: countRefusedPayers(proposed) },
+    proposal: { clients: proposed.map((one) => one.clientIdKey), refused: predictBlockTotals(proposed) },
   };
 }
 
@@ -318,9 +319,9 @@ function countHarm({ orders }: Pick<LinkedClient, 'orders'>): number {
  * Counts the clients whom a list with these clients would refuse. Adds up the money that the payers among them have
  * paid.
  */
-export function countRefusedPayers(
+export function predictBlockTotals(
   clients: readonly Pick<LinkedClient, 'orders' | 'money'>[],
-): RefusedPayerTotals {
+): PredictedBlockTotals {
   const payers = clients.filter(({ orders }) => orders.paid > 0);
   const sums: Record<string, number> = {};
   for (const one of payers)
@@ -353,7 +354,7 @@ function listDevices(
       ...computeSpan(here),
       clients: number,
       followed: all.length > 0,
-      refused: all.length > 0 && shown.length === all.length ? countRefusedPayers(shown) : null,
+      refused: all.length > 0 && shown.length === all.length ? predictBlockTotals(shown) : null,
     };
   });
   return counted.toSorted(

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } fro
 import { appendFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeOwnFolder } from '#base/files/folders.ts';
-import { parseJsonObject } from '#base/files/json-object.ts';
+import { parseJsonObjectOrNull } from '#base/files/json-object.ts';
 import { NamedError } from '#base/named-error.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import {
@@ -11,7 +11,7 @@ import {
   isClientHash,
   isPlatformName,
   type PlatformName,
-  toClientNumber,
+  toClientNumberText,
 } from '#decision/payer/client-key.ts';
 import { syncFolder } from '#history/archive/archive-log.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
@@ -108,7 +108,7 @@ export class ErasureLedger {
 }
 
 function readLedgerId(text: string): string {
-  const id = parseJsonObject(text.slice(0, text.indexOf('\n') + 1))?.['ledger'];
+  const id = parseJsonObjectOrNull(text.slice(0, text.indexOf('\n') + 1))?.['ledger'];
   if (typeof id === 'string') return id;
   throw new LedgerUnusable(
     'ERASURE_LEDGER names a file that does not begin as an erasure ledger does; name another file, or put the ledger back',
@@ -116,7 +116,7 @@ function readLedgerId(text: string): string {
 }
 
 function parseErasedClient(line: string): ErasedClient | null {
-  const { at, platform, clientHash } = parseJsonObject(line) ?? {};
+  const { at, platform, clientHash } = parseJsonObjectOrNull(line) ?? {};
   if (typeof at !== 'number' || typeof platform !== 'string') return null;
   return isPlatformName(platform) && isClientHash(clientHash) ? { at, platform, clientHash } : null;
 }
@@ -211,7 +211,7 @@ export class Erasure {
     const pending = new Set((await store.unshippedErasures()).map((entry) => entry.clientNumber));
     return async ({ at, platform, clientHash }) => {
       if (at > seenTo) return true;
-      if (at > archivedTo && !pending.has(toClientNumber(clientHash))) return true;
+      if (at > archivedTo && !pending.has(toClientNumberText(clientHash))) return true;
       if (at <= seenTo - AT_ONCE_MS) return false;
       const { state } = await store.load({ platform, clientIdKey: '', hash: clientHash });
       return state.firstSeenAt !== null && state.firstSeenAt <= at;

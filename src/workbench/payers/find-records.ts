@@ -1,11 +1,11 @@
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
-import type { ListCopy } from '#checkout/lists/list-node.ts';
+import type { SharedListsCopy } from '#checkout/lists/list-node.ts';
 import { deriveAddressKey, isPublicAddress, type Pseudonymize, parseAddress } from '#decision/addresses.ts';
 import type { Decision } from '#decision/decision.ts';
 import { VERDICTS } from '#decision/decision-words.ts';
 import { type ClientKeys, type PlatformName, parseDecisionId } from '#decision/payer/client-key.ts';
-import { type DeviceNameConverter, listKindSchema, toReadableValue } from '#decision/shared-lists.ts';
+import { listKindSchema, type PlatformDeviceNameConverter, toReadableValue } from '#decision/shared-lists.ts';
 import type { FoundByPartOfName } from '#history/archive/read/decision-lookup.ts';
 import { DEVICE_KINDS, type Device } from '#history/archive/read/linked-clients.ts';
 import {
@@ -99,10 +99,10 @@ export interface FindParts {
   readonly store: Pick<Store, 'load'>;
   readonly records: PlatformRecords;
   readonly clientKeys: ClientKeys;
-  readonly lists: { readonly copy: ListCopy };
+  readonly lists: { readonly copy: SharedListsCopy };
   readonly listEditor: ListEditor;
   readonly pseudonym: Pseudonymize;
-  readonly names: DeviceNameConverter;
+  readonly names: PlatformDeviceNameConverter;
   /** Epoch ms. */
   readonly clock: () => number;
 }

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { parseRollout } from '#checkout/rollout/rollout.ts';
-import { computeLastWait, isAttempt } from '#decision/conclude-verdict.ts';
+import { computeLastWaitAfterVerdict, isAttempt } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
 import { formatDecimal, formatMoney } from '#decision/payer/amount.ts';
-import { endDueWait, reapplyOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
+import { endCurrentWait, reapplyOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
 import { type ClientKey, parseDecisionId } from '#decision/payer/client-key.ts';
 import {
   addStageAnswer,
@@ -16,14 +16,14 @@ import {
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
 import { moveStateBack } from '#decision/payer/clock-set-back.ts';
-import { summarizeKnownHints } from '#decision/payer/hints.ts';
+import { getKnownHints } from '#decision/payer/hints.ts';
 import { getRemainingWaitMs } from '#decision/payer/ladder.ts';
 import type { KnownOrder } from '#decision/payer/order.ts';
 import { decodeClientState, encodeClientState } from '#decision/payer/state-document.ts';
-import { recordScore } from '#decision/score-hints.ts';
+import { noteScore } from '#decision/score-hints.ts';
 import type { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import { createClientKeys, SALT_REGISTER } from '#state/client-salt.ts';
-import { type JournalEntry, readRecordedOrderStage } from '#state/journal.ts';
+import { getRecordedOrderStage, type JournalEntry } from '#state/journal.ts';
 import type { Store, StoredText, TextPlace } from '#state/store.ts';
 import type { Audit } from '#workbench/access/audit.ts';
 import { parseKnownSecret, SECRET_REGISTER } from '#workbench/upkeep/signal-secret.ts';
@@ -152,7 +152,7 @@ function applyEntry(state: ClientState, entry: JournalEntry, orders: Map<string,
   const { at } = entry;
   switch (entry.kind) {
     case 'score':
-      return recordScore(state, entry.request, at).nextState;
+      return noteScore(state, entry.request, at).nextState;
     case 'verdict':
       return applyVerdict(state, entry.decision);
     case 'outcome': {
@@ -163,7 +163,7 @@ function applyEntry(state: ClientState, entry: JournalEntry, orders: Map<string,
         known,
         told,
         at,
-        readRecordedOrderStage(entry.turnedAway),
+        getRecordedOrderStage(entry.turnedAway),
       );
       orders.set(entry.orderRef, order);
       return next;
@@ -173,7 +173,7 @@ function applyEntry(state: ClientState, entry: JournalEntry, orders: Map<string,
     case 'override':
       return setOverride(state, entry.override, at);
     case 'waitEnded':
-      return endDueWait(state, parseDecisionId(entry.decisionId)?.seq ?? 0, at);
+      return endCurrentWait(state, parseDecisionId(entry.decisionId)?.seq ?? 0, at);
     default:
       return entry satisfies never;
   }
@@ -189,14 +189,14 @@ function applyVerdict(state: ClientState, decision: Decision): ClientState {
     lastVerdictAt: at,
     lastVerdictBlocked: decision.verdict === 'BLOCK',
     ladder: ladderAfter,
-    ...computeLastWait(decision, state, at),
+    ...computeLastWaitAfterVerdict(decision, state, at),
     stage,
   };
 }
 
 function toVerdictEvent(state: ClientState, decision: Decision): VerdictEvent {
   const { at, verdict, facts, orderRef, sellPointKey, ladderBefore } = decision;
-  const { fingerprints, ips } = summarizeKnownHints(state.hints, at);
+  const { fingerprints, ips } = getKnownHints(state.hints, at);
   const { amount = '', currency = '', method = '' } = facts;
   return {
     at,

@@ -5,16 +5,16 @@ import { searchThrottle } from '#base/work/step-throttle.ts';
 import type { RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import { countSightings } from '#checkout/scoring/device-sightings.ts';
 import type { Assessment } from '#decision/assess.ts';
-import { assessNow, type DecisionInput } from '#decision/decide.ts';
+import { assessNow, type DecisionStanding } from '#decision/decide.ts';
 import type { Decision } from '#decision/decision.ts';
 import { type DrawHoldouts, NO_HOLDOUTS } from '#decision/holdout.ts';
 import { type NextVerdict, predictNextVerdict } from '#decision/next-verdict.ts';
-import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import type { AttributePseudonymizer } from '#decision/payer/attribute-hmacs.ts';
 import type { NodeSecretIds } from '#decision/payer/attribute-secrets.ts';
 import type { ClientKey, PlatformName } from '#decision/payer/client-key.ts';
 import { type ClientState, chooseEventTime, toShortHash } from '#decision/payer/client-state.ts';
 import { moveStateBack } from '#decision/payer/clock-set-back.ts';
-import { summarizeKnownHints } from '#decision/payer/hints.ts';
+import { getKnownHints } from '#decision/payer/hints.ts';
 import { type Ladder, resetLadderAfterAbsence } from '#decision/payer/ladder.ts';
 import { OrderOutcomeSchema, turnedAwaySchema } from '#decision/payer/order.ts';
 import { findRecentOrder } from '#decision/payer/outcomes.ts';
@@ -34,7 +34,7 @@ import {
 } from '#history/archive/read/exploration.ts';
 import type { LinksAsk } from '#history/archive/read/linked-clients.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
-import type { HistoryPlace } from '#state/journal.ts';
+import type { DatedJournalPlace } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
 import { type ClientExportParts, streamClientExport } from './client-export.ts';
 import { type ClientLinks, findClientLinks, type LinksParts } from './client-links.ts';
@@ -51,7 +51,7 @@ export interface RecordsParts {
   /** The secrets of this node. If missing, every stored pseudonym is used unchanged. */
   readonly secrets?: NodeSecretIds;
   /** How decisions keep the pseudonyms that rules compare with constants. */
-  readonly attributeHmacs?: AttributeHmacs;
+  readonly attributeHmacs?: AttributePseudonymizer;
   /** The time in epoch ms. */
   readonly clock: () => number;
 }
@@ -71,14 +71,14 @@ export interface KnownClient {
   readonly now: number;
 }
 
-export const ReportedOrderSchema = shape('An order with the outcome that holds', {
+export const OrderWithOutcomeSchema = shape('An order with the outcome that holds', {
   clientIdKey: plainText('Whose it is'),
   orderRef: plainText('The order'),
   ...OrderOutcomeSchema.properties,
   turnedAway: Type.Optional(turnedAwaySchema),
 });
 
-type ReportedOrder = ValueOf<typeof ReportedOrderSchema>;
+type ReportedOrder = ValueOf<typeof OrderWithOutcomeSchema>;
 
 const RECENT_DECISIONS_MAX = 20;
 
@@ -145,7 +145,7 @@ export class PlatformRecords {
   async findHistory(
     platform: PlatformName,
     clientIdKey: string,
-    { limit, after }: { readonly limit: number; readonly after: HistoryPlace | null },
+    { limit, after }: { readonly limit: number; readonly after: DatedJournalPlace | null },
   ): Promise<HistoryPage | null> {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     const { state, stamp } = await this.#parts.store.load(client);
@@ -243,9 +243,9 @@ export class PlatformRecords {
     return [{ clientIdKey, orderRef, outcome, cause, occurredAt, ...exposed }];
   }
 
-  async #standing(client: ClientKey, state: ClientState, rules: RuleSet): Promise<DecisionInput> {
+  async #standing(client: ClientKey, state: ClientState, rules: RuleSet): Promise<DecisionStanding> {
     const now = chooseEventTime(state, this.#parts.clock());
-    const hints = summarizeKnownHints(state.hints, now);
+    const hints = getKnownHints(state.hints, now);
     const choice = { rules, arm: 'active' } as const;
     const { lists = NO_LISTS, holdoutDraw = NO_HOLDOUTS, secrets } = this.#parts;
     const sightings = await countSightings(this.#parts, { client, choice, state, hints, now });

@@ -10,7 +10,7 @@ import {
   type KeyedOperationSpec,
   type OperationSpec,
 } from '#checkout/http/operation/operation.ts';
-import { declareRefusal, HttpProblem, refuseKnownErrors } from '#checkout/http/request/problems.ts';
+import { declareRefusal, HttpProblem, runRefusingKnownErrors } from '#checkout/http/request/problems.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { Approvals } from '#workbench/approvals/approvals.ts';
 import { ProposalRefused, type ProposedChange } from '#workbench/approvals/proposals.ts';
@@ -47,7 +47,7 @@ export function declareApprovalOperation<Parts extends ProposerParts, Body = nev
       const { secret: key, ...change } = await gate(asked, parts);
       const propose = () =>
         parts.approvals.propose(getApprovingPlatform(asked.caller), change, asked.caller.actor);
-      const proposal = await refuseKnownErrors(propose, NOT_PROPOSED.problem, ProposalRefused);
+      const proposal = await runRefusingKnownErrors(propose, NOT_PROPOSED.problem, ProposalRefused);
       if (proposal === null) return answer(asked, parts);
       asked.ctx.status = 202;
       return { proposalId: proposal.proposalId, expiresAt: proposal.expiresAt, ...(key && { key }) };

@@ -2,7 +2,7 @@ import { TLSSocket } from 'node:tls';
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '#checkout/access/caller.ts';
 import { declareRefusal, HttpProblem } from '#checkout/http/request/problems.ts';
-import { KEY_CHALLENGE, UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
+import { KEY_CHALLENGE_HEADERS, UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import type { Session, Sessions } from '#workbench/access/sessions.ts';
 
@@ -11,7 +11,7 @@ type Context = ParameterizedContext<RequestState>;
 export const SESSION_ENDED = declareRefusal(
   'session-ended',
   'The session of the cookie has ended.',
-  () => new HttpProblem(401, 'session ended', 'The session has ended; sign in again.', KEY_CHALLENGE),
+  () => new HttpProblem(401, 'session ended', 'The session has ended; sign in again.', KEY_CHALLENGE_HEADERS),
 );
 
 export const OTHER_SITE = declareRefusal(
@@ -25,7 +25,7 @@ export const OTHER_SITE = declareRefusal(
     ),
 );
 
-export const OTHER_PLATFORM = declareRefusal(
+export const NO_PLATFORM_ACCESS_REFUSAL = declareRefusal(
   'other-platform',
   'The person of this session has no access to the platform in the header X-KA-Platform.',
   (platform: string) =>
@@ -72,7 +72,7 @@ export class BrowserSessions {
     if (session === null) throw SESSION_ENDED.problem();
     const [platform = null] = ctx.req.headersDistinct[PLATFORM_HEADER] ?? [];
     const caller = session.getCaller(platform);
-    if (caller === null) throw OTHER_PLATFORM.problem(platform ?? '');
+    if (caller === null) throw NO_PLATFORM_ACCESS_REFUSAL.problem(platform ?? '');
     return caller;
   }
 

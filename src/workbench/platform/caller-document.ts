@@ -1,5 +1,5 @@
 import { CALLER_OPERATIONS } from '#checkout/caller/caller-api.ts';
-import { createDocument, type OpenApiDocument } from '#workbench/openapi/document.ts';
+import { createOpenApiDocument, type OpenApiDocument } from '#workbench/openapi/document.ts';
 
 const DESCRIPTION = `Classifies a payer and says whether a payment requisite may be issued right now.
 
@@ -13,8 +13,8 @@ again with the same Idempotency-Key; with a new one the payer takes another step
 that is null or "" is read like an absent one.`;
 
 /** Creates the OpenAPI document of the two operations for callers. `basePath` is empty or a path like `/scoring`. */
-export function createCallerDocument(basePath: string): OpenApiDocument {
-  return createDocument({
+export function createCallerApiDocument(basePath: string): OpenApiDocument {
+  return createOpenApiDocument({
     title: 'Client Scoring Service',
     description: DESCRIPTION,
     serverUrl: basePath === '' ? '/' : basePath,

@@ -21,7 +21,7 @@ import {
   addUnreadParts,
   type FoundDecisions,
   FoundDecisionsSchema,
-  findInPages,
+  findDecisionsInPages,
   PAGE_DECISIONS_MAX,
 } from '#history/archive/read/found-decisions.ts';
 import { formatUnread, type UnreadDecisions } from '#history/archive/unread-decisions.ts';
@@ -31,8 +31,8 @@ import {
   explainByRules,
   explainWithoutRules,
 } from '#workbench/authoring/explain/explain.ts';
-import { answerWhatIf, WhatIfAnswerSchema } from '#workbench/authoring/explain/what-if.ts';
-import { type PlatformRecords, ReportedOrderSchema } from '#workbench/payers/records.ts';
+import { answerByOtherVersion, OtherVersionAnswerSchema } from '#workbench/authoring/explain/what-if.ts';
+import { OrderWithOutcomeSchema, type PlatformRecords } from '#workbench/payers/records.ts';
 import { FILTER_PARAMETERS, LOOKUP_PARAMETERS } from './filter-parameters.ts';
 import * as query from './parameters.ts';
 import type { PlatformOperationParts, RolloutParts } from './parts.ts';
@@ -91,7 +91,10 @@ export const DecisionListSchema = named(
   shape('Decisions, newest first', {
     ...FoundDecisionsSchema.properties,
     outcomes: nullable(
-      list(ReportedOrderSchema, 'Outcomes reported for the orders of these decisions; null unless asked for'),
+      list(
+        OrderWithOutcomeSchema,
+        'Outcomes reported for the orders of these decisions; null unless asked for',
+      ),
     ),
   }),
 );
@@ -197,7 +200,7 @@ async function findOfOrder(
 ): Promise<FoundDecisions> {
   const { decisions: all, unread } = await records.decisions.ofOrder(platform, orderRef);
   const ofClient = all.filter((one) => clientIdKey === null || one.clientIdKey === clientIdKey);
-  const found = await findInPages(async () => ofClient, filter, limit);
+  const found = await findDecisionsInPages(async () => ofClient, filter, limit);
   const { lookedAt } = found;
   // If an order has very many decisions, the store returns only the newest.
   const complete = lookedAt.complete && all.length < RETENTION.decisionsPerOrder;
@@ -217,7 +220,7 @@ async function findOfClient(
     if (page.unread.length > 0) unread = page.unread;
     return page.decisions;
   };
-  const found = await findInPages(nextPage, filter, limit);
+  const found = await findDecisionsInPages(nextPage, filter, limit);
   return addUnreadParts(found, unread);
 }
 
@@ -294,11 +297,11 @@ const askDecisionWhatIf = declareOperation<RolloutParts>({
     'Asks another version about the recorded facts, with the client as it was then. The answer is null when the record lacks facts that the version asks for; `missing` names them. The key needs both operations.',
   grant: ['decisions', 'rules'],
   parameters: [DECISION_ID, VERSION],
-  answers: declareJsonAnswer('The answer of that version; nothing is written', WhatIfAnswerSchema),
+  answers: declareJsonAnswer('The answer of that version; nothing is written', OtherVersionAnswerSchema),
   refusals: [...DECISION_REFUSALS, UNSOUND_VERSION, UNKNOWN_VERSION],
   answer: async (asked, { records, loadedRules }) => {
     const rules = requireSoundRuleSet(VERSION.read(asked.ctx), loadedRules);
-    return answerWhatIf(rules, await requireNamedDecision(asked, records));
+    return answerByOtherVersion(rules, await requireNamedDecision(asked, records));
   },
 });
 

@@ -10,15 +10,19 @@ import {
 } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import { FIGURES_OR_RULES } from '#checkout/http/request/authenticate.ts';
-import { ATTRIBUTE_NAME_FORM, ATTRIBUTE_NAME_PATTERN, isAttributeName } from '#decision/payer/attributes.ts';
-import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '#decision/payer/client-key.ts';
-import { asOfMomentShape } from '#history/archive/read/as-of.ts';
 import {
-  CAUSE_SPLIT_NAMES,
-  computeSpanOfWholeSlots,
-  EXPLORED_MS_MAX,
+  ATTRIBUTE_NAME_FORM_TEXT,
+  ATTRIBUTE_NAME_PATTERN,
+  isAttributeName,
+} from '#decision/payer/attributes.ts';
+import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '#decision/payer/client-key.ts';
+import { erasedSinceMomentSchema } from '#history/archive/read/as-of.ts';
+import {
+  computeSpanFromSlotStart,
+  EXPLAINING_SPLIT_NAMES,
+  EXPLORED_SPAN_MS_MAX,
+  EXPLORED_SPAN_NAMES,
   type ExplorationAsk,
-  SPAN_LENGTH_NAMES,
   SPLIT_NAMES,
   type TimeSpan,
 } from '#history/archive/read/exploration.ts';
@@ -69,7 +73,7 @@ export const ExplorationSchema = named(
           after: counted,
           contributions: list(
             shape('A value that explains a part of the difference', {
-              dimension: choice(CAUSE_SPLIT_NAMES, 'The dimension'),
+              dimension: choice(EXPLAINING_SPLIT_NAMES, 'The dimension'),
               value: plainText('The value'),
               before: counted,
               after: counted,
@@ -95,7 +99,7 @@ export const ExplorationSchema = named(
         'Files within the time span that cannot be read; their rows are not counted',
       ),
       upTo: nullable(epochMs('Decisions since then are not counted; null: all are counted')),
-      asOf: Type.Optional(asOfMomentShape),
+      asOf: Type.Optional(erasedSinceMomentSchema),
     }),
   }),
 );
@@ -111,7 +115,7 @@ const ATTRIBUTE = query.textParameter('attribute', 'Split decisions by this attr
 const FROM = query.instantParameter('from', 'The beginning of the time span; absent: as `span` says');
 const SPAN = query.choiceParameter(
   'span',
-  SPAN_LENGTH_NAMES,
+  EXPLORED_SPAN_NAMES,
   'Without `from`: the length of the time span, in whole slots; absent: day',
 );
 const TO = query.instantParameter(
@@ -174,7 +178,7 @@ function readAsk(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk
   const asOf = AS_OF.read(ctx);
   const to = TO.read(ctx) ?? (asOf === null ? roundUpNow(now) : asOf + 1);
   const [from, lasting] = [FROM.read(ctx), SPAN.read(ctx)];
-  const wanted = from === null ? computeSpanOfWholeSlots(to, lasting ?? 'day') : { from, to };
+  const wanted = from === null ? computeSpanFromSlotStart(to, lasting ?? 'day') : { from, to };
   const span = requireSpan(wanted, 'to must be after from');
   if (asOf !== null && asOf < span.from)
     throw query.BAD_PARAMETER.problem('The parameter asOf must not be before from.');
@@ -198,7 +202,7 @@ function readSplit(ctx: RouteContext): Pick<ExplorationAsk, 'by' | 'attribute'> 
   const [attribute, by] = [ATTRIBUTE.read(ctx), BY.read(ctx)];
   if (attribute === null) return { by: by ?? 'verdict' };
   if (isAttributeName(attribute)) return { by: 'attribute', attribute };
-  throw query.BAD_PARAMETER.problem(`The parameter attribute has ${ATTRIBUTE_NAME_FORM}.`);
+  throw query.BAD_PARAMETER.problem(`The parameter attribute has ${ATTRIBUTE_NAME_FORM_TEXT}.`);
 }
 
 /**
@@ -210,8 +214,10 @@ function roundUpNow(now: number): number {
 
 function requireSpan(span: TimeSpan, rule: string): TimeSpan {
   const lengthMs = span.to - span.from;
-  if (lengthMs > 0 && lengthMs <= EXPLORED_MS_MAX) return span;
-  throw query.BAD_PARAMETER.problem(`The parameter ${rule}, by at most ${EXPLORED_MS_MAX / DAY_MS} days.`);
+  if (lengthMs > 0 && lengthMs <= EXPLORED_SPAN_MS_MAX) return span;
+  throw query.BAD_PARAMETER.problem(
+    `The parameter ${rule}, by at most ${EXPLORED_SPAN_MS_MAX / DAY_MS} days.`,
+  );
 }
 
 /** Reads the platform of a question. Returns null for all platforms. */

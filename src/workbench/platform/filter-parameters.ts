@@ -1,9 +1,9 @@
 import type { Parameter } from '#checkout/http/operation/parameter.ts';
 import {
-  FILTER_MEMBERS,
   type FilterValue,
   type FilterValueKind,
-  LOOKUP_MEMBERS,
+  LOOKUP_FILTER_MEMBERS,
+  RECORD_FILTER_MEMBERS,
 } from '#decision/filter-members.ts';
 import * as query from './parameters.ts';
 import { versionParameter } from './rules/rule-version.ts';
@@ -19,9 +19,14 @@ type Parameters<Members extends Readonly<Record<string, Described>>> = {
   readonly [Name in keyof Members]: Parameter<FilterValue<Members[Name]['value']> | null>;
 };
 
-export const FILTER_PARAMETERS = declareParameters(FILTER_MEMBERS);
+/** The query parameters that are compared with a recorded decision alone, by name. */
+export const FILTER_PARAMETERS = declareParameters(RECORD_FILTER_MEMBERS);
 
-export const LOOKUP_PARAMETERS = declareParameters(LOOKUP_MEMBERS);
+/**
+ * The query parameters by which decisions are searched and that need an index or a report: orderRef, clientIdKey and
+ * outcome.
+ */
+export const LOOKUP_PARAMETERS = declareParameters(LOOKUP_FILTER_MEMBERS);
 
 function declareParameters<Members extends Readonly<Record<string, Described>>>(
   members: Members,

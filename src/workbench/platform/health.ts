@@ -6,7 +6,7 @@ import {
   declareOperation,
 } from '#checkout/http/operation/operation.ts';
 import { ReportingSchema } from '#workbench/monitoring/reporting.ts';
-import { declareOpenOperation } from './open-operation.ts';
+import { declareKeylessOperation } from './open-operation.ts';
 import type { PlatformOperationParts } from './parts.ts';
 
 const LivenessSchema = named(
@@ -32,7 +32,7 @@ const NO_KEY = 'No key is needed.';
 /** The paths by which load balancers and monitoring ask whether the node may get traffic and is healthy. */
 export const HEALTH_PATHS = ['/livez', '/readyz', '/metrics'] as const;
 
-const readLiveness = declareOpenOperation({
+const readLiveness = declareKeylessOperation({
   route: `get ${HEALTH_PATHS[0]}`,
   description: NO_KEY,
   label: 'livez',
@@ -42,7 +42,7 @@ const readLiveness = declareOpenOperation({
   answer: async () => ({ status: 'live' }),
 });
 
-const readReadiness = declareOpenOperation({
+const readReadiness = declareKeylessOperation({
   route: `get ${HEALTH_PATHS[1]}`,
   description: NO_KEY,
   label: 'readyz',
@@ -62,7 +62,7 @@ const readReadiness = declareOpenOperation({
   },
 });
 
-const readMetrics = declareOpenOperation({
+const readMetrics = declareKeylessOperation({
   route: `get ${HEALTH_PATHS[2]}`,
   description: NO_KEY,
   label: 'metrics',

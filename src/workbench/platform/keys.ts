@@ -22,9 +22,9 @@ import {
   createNotFoundProblem,
   declareRefusal,
   HttpProblem,
-  refuseKnownErrors,
+  runRefusingKnownErrors,
 } from '#checkout/http/request/problems.ts';
-import { isPerson } from '#workbench/access/actors.ts';
+import { isPersonActor } from '#workbench/access/actors.ts';
 import {
   AccessKeySchema,
   createKeyAuditNote,
@@ -33,7 +33,7 @@ import {
   toKeyView,
 } from '#workbench/access/key-views.ts';
 import { declareApprovalOperation } from './approval-operation.ts';
-import { cutNewestPage, pathParameter, TIME_PAGE_PARAMETERS } from './parameters.ts';
+import { cutNewestPage, NEWEST_PAGE_PARAMETERS, pathParameter } from './parameters.ts';
 import type { PlatformOperationParts } from './parts.ts';
 
 export const KeyListSchema = named(
@@ -117,7 +117,7 @@ export const listKeys = declareOperation({
   description:
     'Lists keys without their secrets, which are not stored. A key of the whole installation gets the keys of all platforms. Ended keys are listed for 30 days.',
   grant: 'keys',
-  parameters: TIME_PAGE_PARAMETERS,
+  parameters: NEWEST_PAGE_PARAMETERS,
   answers: declareJsonAnswer('Newest first', KeyListSchema),
   answer: async (
     { ctx, caller },
@@ -152,7 +152,7 @@ export const issueKey = declareApprovalOperation({
     const { platform, actor } = asked.caller;
     const { key, record } = await makeKey(asked, parts);
     const keep = () => parts.approvals.keepKey({ platform, who: actor.text }, { what: 'key', record });
-    await refuseKnownErrors(keep, TOO_MANY_KEYS.problem, KeyRefused);
+    await runRefusingKnownErrors(keep, TOO_MANY_KEYS.problem, KeyRefused);
     return { key, record: toKeyView(record, parts.clock()) };
   },
 });
@@ -170,9 +170,9 @@ async function makeKey(
   const now = clock();
   // A key that expires cannot issue a key that outlives it.
   const endsAt = credential.kind === 'key' && expiresAt !== null ? Date.parse(expiresAt) : Infinity;
-  const daysMax = isPerson(actor) ? PERSON_KEY_DAYS_MAX : KEY_DAYS_MAX;
+  const daysMax = isPersonActor(actor) ? PERSON_KEY_DAYS_MAX : KEY_DAYS_MAX;
   const lifetimeMs = Math.min(Math.min(days, daysMax) * DAY_MS, endsAt - now);
-  await refuseKnownErrors(() => keys.requireRoom(platform), TOO_MANY_KEYS.problem, KeyRefused);
+  await runRefusingKnownErrors(() => keys.requireRoom(platform), TOO_MANY_KEYS.problem, KeyRefused);
   return keys.createKey(platform, operations, lifetimeMs, actor.owner ?? undefined);
 }
 

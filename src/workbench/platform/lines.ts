@@ -46,7 +46,7 @@ export function declareLineResult(name: string, taken: TProperties) {
  * Parses the JSON value of a line. Throws 400 for a line that is longer than a body may be (null), and for text that
  * is not JSON.
  */
-export function parseLine(bytes: Buffer | null): unknown {
+export function parseJsonLine(bytes: Buffer | null): unknown {
   if (bytes === null) throw createMalformedBodyProblem(`A line must have at most ${BODY_BYTES_MAX} bytes.`);
   return parseUniqueMembers(decodeText(bytes));
 }
@@ -58,6 +58,7 @@ export function isBlankLine(bytes: Buffer | null): boolean {
 
 const BLANKS: readonly number[] = [0x20, 0x09, 0x0d];
 
+/** Converts the problem of a line to the line's answer. `line` is the number of the line in the body. */
 export function toRefusedLine(line: number, problem: HttpProblem): RefusedLine {
   const { title, code, message, errors, retryable } = problem;
   const pointed = errors.length === 0 ? {} : { errors };
@@ -78,6 +79,10 @@ export function createEndedKeyRefusal(number: number, undone: string): RefusedLi
   return { line: number, error: 'unknown X-KA-Access-Key', code: 'unknown-key', detail, retryable: false };
 }
 
+/**
+ * Creates the answer to a line that was not processed because the store is away. `undone` is the verb of what was not
+ * done.
+ */
 export function createUnavailableRefusal(number: number, undone: string): RefusedLine {
   return {
     line: number,

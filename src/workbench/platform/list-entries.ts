@@ -20,7 +20,7 @@ import { StoreUnavailable } from '#state/store-errors.ts';
 import {
   type EntryEdit,
   type EntryEffect,
-  type ListEditContext,
+  type ListAndAuthor,
   type ListEditor,
   ListRefusal,
   REASON_CHARACTERS_MAX,
@@ -32,7 +32,7 @@ import {
   createUnavailableRefusal,
   isBlankLine,
   LINES_MAX,
-  parseLine,
+  parseJsonLine,
   type RefusedLine,
   toRefusedLine,
 } from './lines.ts';
@@ -133,7 +133,7 @@ export function toEntriesView(
   const { page, next } = cutPage(all, ({ version }) => version, asked);
   return {
     list: name,
-    ...toListContentView(content),
+    ...toListKindView(content),
     total: all.length,
     entries: page.map((entry) => toEntryView(entry, { now, editor })),
     next,
@@ -164,6 +164,7 @@ function getListPlace({ list: name, owner }: StoredEntry): string {
 
 export const LIST_CURSOR = declareTextCursor(new RegExp(NAME_PATTERN.replace(/\$$/, '\\*?$')));
 
+/** Returns a list as the API shows it. `made` is the entry that was written when the list was made. */
 export function toListView(
   node: ListNode,
   made: StoredEntry,
@@ -173,7 +174,7 @@ export function toListView(
   const entries = [...(node.copy.findEntriesOfList(owner, name)?.values() ?? [])];
   return {
     list: name,
-    ...toListContentView(made),
+    ...toListKindView(made),
     entries: entries.length,
     ended: entries.filter((entry) => hasEnded(entry, now)).length,
     changedAt: entries.at(-1)?.addedAt ?? addedAt,
@@ -181,8 +182,8 @@ export function toListView(
   };
 }
 
-/** The attribute is present only if the list has one. */
-export function toListContentView({ kind, attribute }: ListContent) {
+/** Returns the kind of a list's entries, and the attribute if the list has one. */
+export function toListKindView({ kind, attribute }: ListContent) {
   return attribute === null ? { kind } : { kind, attribute };
 }
 
@@ -195,7 +196,7 @@ export const ListLineSchema = Type.Object(
     value: s.key('The value to put on the list or to remove'),
     remove: Type.Optional(Type.Boolean({ description: 'True: remove the value from the list' })),
     reason: Type.Optional(s.text(REASON_CHARACTERS_MAX, 'Why; required unless the value is removed')),
-    expiresAt: Type.Optional(s.instant),
+    expiresAt: Type.Optional(s.requestInstantSchema),
   },
   { told: { not: { properties: { reason: { enum: [null, ''] }, remove: { enum: [false, null] } } } } },
 );
@@ -216,10 +217,10 @@ export type AppliedListLine =
  * Changes a list by lines of one JSON object each. Yields one result for each line, in the same sequence: `{line,
  * value, result}` or `{line, error, code, detail, retryable}`. A bad line does not stop the others.
  */
-export async function* streamListChanges(
+export async function* editListByLines(
   lines: AsyncIterable<Buffer | null>,
   editor: ListEditor,
-  edited: ListEditContext,
+  edited: ListAndAuthor,
   grant: GrantWatch,
 ): AsyncGenerator<object> {
   let batch: ParsedListLine[] = [];
@@ -251,7 +252,7 @@ const COMMENT_BYTES = 100;
 /** Reads one line of a bulk change: the requested change, or what is wrong with the line. */
 export function parseListLine(line: number, bytes: Buffer | null): ParsedListLine {
   try {
-    const { value, remove = false, reason, expiresAt } = lineBody(parseLine(bytes));
+    const { value, remove = false, reason, expiresAt } = lineBody(parseJsonLine(bytes));
     if (remove) return { line, value, edit: { kind: 'remove', value } };
     if (reason === undefined) throw createMalformedBodyProblem('/reason is required.');
     const ask = { value, reason, expiresAt: toEpochMs(expiresAt) };
@@ -265,7 +266,7 @@ export function parseListLine(line: number, bytes: Buffer | null): ParsedListLin
 async function changeBatch(
   batch: readonly ParsedListLine[],
   editor: ListEditor,
-  edited: ListEditContext,
+  edited: ListAndAuthor,
 ): Promise<readonly object[]> {
   try {
     return await applyListLines(batch, editor, edited);
@@ -279,7 +280,7 @@ async function changeBatch(
 export async function applyListLines(
   batch: readonly ParsedListLine[],
   editor: ListEditor,
-  edited: ListEditContext,
+  edited: ListAndAuthor,
 ): Promise<readonly AppliedListLine[]> {
   const edits = batch.flatMap((read) => ('edit' in read ? [read.edit] : []));
   const effects = edits.length === 0 ? [] : await editor.changeMany(edited, edits);

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Middleware, ParameterizedContext } from 'koa';
-import { CountsByOwner } from '#base/work/fair-queue.ts';
+import { PerOwnerCounter } from '#base/work/fair-queue.ts';
 import type { HttpProblem } from '#checkout/http/request/problems.ts';
-import { findCallerAddress } from '#checkout/http/request/rate-limit.ts';
+import { getCallerAddress } from '#checkout/http/request/rate-limit.ts';
 import { OVERLOADED, TOO_MANY_AT_ONCE } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
-import { toNetwork } from '#decision/addresses.ts';
+import { toNetworkOfAddress } from '#decision/addresses.ts';
 
 /**
  * The most requests under way at once: of the whole listener, of one platform (or of all without a key together), of
@@ -20,10 +20,10 @@ interface ShareLimits {
 }
 
 /**
- * The limits of the platform's listener. An answer takes up to a megabyte until it is sent. All of these together
- * stay far below the memory of a process.
+ * How many requests may be under way on the platform's listener: in all, and for one owner, address and key. An
+ * answer takes up to a megabyte until it is sent. All of these together stay far below the memory of a process.
  */
-export const PLATFORM_SHARE_LIMITS: ShareLimits = {
+export const PLATFORM_LISTENER_LIMITS: ShareLimits = {
   listenerMax: 512,
   ownerMax: 192,
   addressMax: 256,
@@ -56,7 +56,7 @@ export class ListenerShares {
   readonly #limits: ShareLimits;
   readonly #health: ReadonlySet<string>;
   readonly #trustedProxies: number;
-  readonly #shares = new CountsByOwner();
+  readonly #shares = new PerOwnerCounter();
   readonly #endings = new Endings();
 
   /**
@@ -71,7 +71,7 @@ export class ListenerShares {
 
   readonly limit: Middleware<RequestState> = (ctx, next) => {
     const { listenerMax, ownerMax, addressMax, keyMax } = this.#limits;
-    const address = `address ${toNetwork(findCallerAddress(ctx.req, this.#trustedProxies))}`;
+    const address = `address ${toNetworkOfAddress(getCallerAddress(ctx.req, this.#trustedProxies))}`;
     const sent = readCredential(ctx.req);
     const ofAddress = () => TOO_MANY_AT_ONCE.problem('address');
     if (this.#health.has(ctx.path)) {

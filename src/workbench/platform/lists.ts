@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { choice, instant, named, plainText, shape, text, yesNo } from '#base/shapes.ts';
+import { choice, named, plainText, requestInstantSchema, shape, text, yesNo } from '#base/shapes.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
   createTaggedOperations,
@@ -15,7 +15,7 @@ import {
   declareRefusal,
   HttpProblem,
   MALFORMED_BODY,
-  refuseKnownErrors,
+  runRefusingKnownErrors,
 } from '#checkout/http/request/problems.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { isName, LIST_NAME_MESSAGE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '#decision/rules/rule-set.ts';
@@ -23,19 +23,19 @@ import { findListContentFault, listedAttributeSchema, listKindSchema } from '#de
 import { findCoveringRange } from '#workbench/lists/covering-range.ts';
 import {
   ENTRY_EFFECTS,
-  type ListEditContext,
+  type ListAndAuthor,
   ListRefusal,
   REASON_CHARACTERS_MAX,
 } from '#workbench/lists/list-editor.ts';
 import { answerLines, declareLineResult, LINES_MAX, LINES_MEDIA_TYPE } from './lines.ts';
 import {
+  editListByLines,
   LIST_CURSOR,
   ListEntriesSchema,
   ListEntryViewSchema,
   ListLineSchema,
   SharedListSchema,
   SharedListsSchema,
-  streamListChanges,
   toEntriesView,
   toEntryView,
   toListsView,
@@ -43,7 +43,7 @@ import {
 } from './list-entries.ts';
 import * as query from './parameters.ts';
 import type { PlatformOperationParts } from './parts.ts';
-import { TOO_MANY_CHANGES, UNKNOWN_LIST } from './refusals.ts';
+import { TOO_MANY_AUDITED_CHANGES, UNKNOWN_LIST } from './refusals.ts';
 
 const BAD_LIST_NAME = declareRefusal(
   'bad-list-name',
@@ -166,13 +166,13 @@ export const makeList = declareOperation({
   parameters: [LIST_IN_PATH],
   body: declareJsonBody('ListBody', ListBodySchema),
   answers: declareJsonAnswer('The list', SharedListSchema),
-  refusals: [BAD_LIST_NAME, OTHER_KIND, TOO_MANY_CHANGES],
+  refusals: [BAD_LIST_NAME, OTHER_KIND, TOO_MANY_AUDITED_CHANGES],
   answer: async ({ ctx, caller, body }, { lists, listEditor, clock }: PlatformOperationParts) => {
     const edited = toEditedList(caller, LIST_IN_PATH.read(ctx));
     const { kind, attribute = null } = await body();
     const fault = findListContentFault({ kind, attribute });
     if (fault !== null) throw MALFORMED_BODY.problem('/attribute', fault);
-    const made = await refuseKnownErrors(
+    const made = await runRefusingKnownErrors(
       () => listEditor.createList(edited, kind, attribute),
       OTHER_KIND.problem,
       ListRefusal,
@@ -183,7 +183,7 @@ export const makeList = declareOperation({
 
 const ListEntryBodySchema = Type.Object({
   reason: text(REASON_CHARACTERS_MAX, 'The reason, for whoever reads it later', 'shared by a ring'),
-  expiresAt: Type.Optional(instant),
+  expiresAt: Type.Optional(requestInstantSchema),
 });
 
 const NOT_FOR_LIST = declareRefusal(
@@ -195,14 +195,14 @@ const NOT_FOR_LIST = declareRefusal(
 
 const REASON = query.textParameter('reason', 'Why it is removed');
 
-export const ListRemovalSchema = named(
+export const ListEntryRemovalSchema = named(
   'ListRemoval',
   shape('What a removal did', {
     removed: yesNo('False: it was not on the list, as when the same request is sent again'),
   }),
 );
 
-function toEditedList(caller: Caller, list: string): ListEditContext {
+function toEditedList(caller: Caller, list: string): ListAndAuthor {
   return { owner: caller.platform, list, who: caller.actor.text };
 }
 
@@ -220,13 +220,13 @@ export const putListEntry = declareOperation({
   parameters: [LIST_IN_PATH, LISTED_VALUE],
   body: declareJsonBody('ListEntryBody', ListEntryBodySchema),
   answers: declareJsonAnswer('The entry as it is kept', ListEntryViewSchema),
-  refusals: [BAD_LIST_NAME, UNKNOWN_LIST, NOT_FOR_LIST, TOO_MANY_CHANGES],
+  refusals: [BAD_LIST_NAME, UNKNOWN_LIST, NOT_FOR_LIST, TOO_MANY_AUDITED_CHANGES],
   answer: async ({ ctx, caller, body }, { listEditor: editor, clock }: PlatformOperationParts) => {
     const edited = toEditedList(caller, LIST_IN_PATH.read(ctx));
     const named = LISTED_VALUE.read(ctx);
     const { reason, expiresAt } = await body();
     const put = () => editor.put(edited, { value: named, reason, expiresAt: toEpochMs(expiresAt) });
-    const entry = await refuseKnownErrors(put, NOT_FOR_LIST.problem, ListRefusal);
+    const entry = await runRefusingKnownErrors(put, NOT_FOR_LIST.problem, ListRefusal);
     return toEntryView(entry, { now: clock(), editor });
   },
 });
@@ -242,8 +242,8 @@ export const removeListEntry = declareOperation({
   description: 'Every node has the change within 2 s. The audit keeps who did it and why.',
   grant: 'lists',
   parameters: [LIST_IN_PATH, LISTED_VALUE, REASON],
-  answers: declareJsonAnswer('Whether it was on the list', ListRemovalSchema),
-  refusals: [BAD_LIST_NAME, UNKNOWN_LIST, TOO_MANY_CHANGES],
+  answers: declareJsonAnswer('Whether it was on the list', ListEntryRemovalSchema),
+  refusals: [BAD_LIST_NAME, UNKNOWN_LIST, TOO_MANY_AUDITED_CHANGES],
   answer: async ({ ctx, caller }, { listEditor }: PlatformOperationParts) => {
     const edited = toEditedList(caller, LIST_IN_PATH.read(ctx));
     return { removed: await listEditor.remove(edited, LISTED_VALUE.read(ctx), REASON.read(ctx)) };
@@ -286,13 +286,13 @@ export const importListEntries = declareOperation({
       content: { [LINES_MEDIA_TYPE]: ListLineResultSchema },
     },
   },
-  refusals: [BAD_LIST_NAME, UNKNOWN_LIST, TOO_MANY_CHANGES],
+  refusals: [BAD_LIST_NAME, UNKNOWN_LIST, TOO_MANY_AUDITED_CHANGES],
   answer: async (asked, { listEditor, audit }: PlatformOperationParts) => {
     const edited = toEditedList(asked.caller, LIST_IN_PATH.read(asked.ctx));
     await asked.body();
     await listEditor.requireContent(edited.owner, edited.list);
     audit.admit(edited.who, 'list');
-    return answerLines(asked, (lines, grant) => streamListChanges(lines, listEditor, edited, grant));
+    return answerLines(asked, (lines, grant) => editListByLines(lines, listEditor, edited, grant));
   },
 });
 

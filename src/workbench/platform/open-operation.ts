@@ -15,7 +15,7 @@ interface OpenSpec<Parts, Body> extends OperationSpec {
 }
 
 /** Declares an operation that needs no key. */
-export function declareOpenOperation<Parts, Body = never>(
+export function declareKeylessOperation<Parts, Body = never>(
   spec: OpenSpec<Parts, Body>,
 ): DeclaredOperation<Parts> {
   const { answer, label, body, ...rest } = spec;

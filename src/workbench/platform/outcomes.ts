@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Type } from '#base/json-schema.ts';
-import { choice, instant, key, named, plainText, shape } from '#base/shapes.ts';
+import { choice, key, named, plainText, requestInstantSchema, shape } from '#base/shapes.ts';
 import {
   createTaggedOperations,
   declareOperation,
@@ -37,7 +37,7 @@ import {
   isBlankLine,
   LINES_MAX,
   LINES_MEDIA_TYPE,
-  parseLine,
+  parseJsonLine,
   toRefusedLine,
 } from './lines.ts';
 import type { PlatformOperationParts } from './parts.ts';
@@ -53,7 +53,7 @@ const OutcomeBodySchema = Type.Object(
     orderRef: key("Caller's order identifier, opaque to the service"),
     outcome: outcomeSchema,
     cause: Type.Optional(outcomeCauseSchema),
-    occurredAt: Type.Optional(instant),
+    occurredAt: Type.Optional(requestInstantSchema),
     amount: Type.Optional(
       Type.String({
         pattern: DECIMAL_PATTERN,
@@ -180,7 +180,7 @@ async function* readLines(
 function readLine(line: number, bytes: Buffer | null, recorder: OutcomeRecorder): ReadLine {
   if (line > LINES_MAX) return { line, report: null, error: null };
   try {
-    const report = readOutcomeReport(parseLine(bytes));
+    const report = readOutcomeReport(parseJsonLine(bytes));
     recorder.expect(report);
     return { line, report, error: null };
   } catch (error) {

@@ -10,6 +10,7 @@ import { toEpochMs } from '#decision/payer/instant.ts';
 
 /** Parameters of requests. Files that need several import all of them as `query`. */
 
+/** The refusal of a query with a parameter that is not known, not valid, or came more than once. */
 export const BAD_PARAMETER = declareRefusal(
   'bad-parameter',
   'A parameter of the query is not known, not valid, or came more than once.',
@@ -21,6 +22,10 @@ type Said<Parameters> = {
   readonly [Name in keyof Parameters]: Parameters[Name] extends Parameter<infer Value> ? Value : never;
 };
 
+/**
+ * Reads the declared parameters of a request. Returns their values by name. Throws a problem (400) if one is not
+ * valid.
+ */
 export function readParameters<Parameters extends object>(
   ctx: RouteContext,
   parameters: Parameters,
@@ -198,8 +203,11 @@ export function cutPage<Item, Place extends string | number>(
 const LIMIT = limitParameter();
 const AFTER_MOMENT = afterParameter(declareTextCursor(/^\d{13}-[\w.-]{1,64}$/));
 
-/** The parameters of a list whose pages begin with the newest items. */
-export const TIME_PAGE_PARAMETERS: readonly Parameter<unknown>[] = [AFTER_MOMENT, LIMIT];
+/**
+ * The parameters `after` (the moment and id after which to continue) and `limit` of a list whose pages begin with the
+ * newest items.
+ */
+export const NEWEST_PAGE_PARAMETERS: readonly Parameter<unknown>[] = [AFTER_MOMENT, LIMIT];
 
 /**
  * Cuts the page that a request asks for from a complete list, the newest first. `placeOf` returns the moment and the

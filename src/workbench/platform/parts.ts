@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { CountsByOwner } from '#base/work/fair-queue.ts';
+import type { PerOwnerCounter } from '#base/work/fair-queue.ts';
 import type { AccessKeys } from '#checkout/access/access-keys.ts';
 import type { RateLimit } from '#checkout/http/request/rate-limit.ts';
 import type { ListenAddress } from '#checkout/http/server/listener.ts';
@@ -10,7 +10,7 @@ import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import type { Pseudonymize } from '#decision/addresses.ts';
 import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
-import type { DeviceNameConverter } from '#decision/shared-lists.ts';
+import type { PlatformDeviceNameConverter } from '#decision/shared-lists.ts';
 import type { EventFeed } from '#history/archive/read/event-feed.ts';
 import type { LocalRateBuckets } from '#state/rate-buckets.ts';
 import type { Store } from '#state/store.ts';
@@ -18,7 +18,7 @@ import type { Audit } from '#workbench/access/audit.ts';
 import type { ProviderSettings } from '#workbench/access/identity-provider.ts';
 import type { Sessions } from '#workbench/access/sessions.ts';
 import type { Approvals } from '#workbench/approvals/approvals.ts';
-import type { DeskLimits, RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
+import type { DeskTimeLimit, RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
 import type { Drafts } from '#workbench/authoring/drafts.ts';
 import type { EvidenceDesk } from '#workbench/evidence/evidence-desk.ts';
 import type { ListEditor } from '#workbench/lists/list-editor.ts';
@@ -49,7 +49,7 @@ export interface NodeParts {
   /** The folder of the rule sets, whose files the console shows. If missing, no files are shown. */
   readonly rulesDir?: string | undefined;
   /** The limits of work on a rule set. The rule desk has its own limits by default. */
-  readonly deskLimits?: DeskLimits;
+  readonly deskLimits?: DeskTimeLimit;
   /** Computes what the rules in `rulesDir` were worth. If missing, the API has no such operations. */
   readonly evidence?: EvidenceDesk;
   /** The address at which people reach the console. Null if any address is allowed. */
@@ -92,7 +92,7 @@ export interface PlatformApiParts extends NodeParts {
   readonly listEditor: ListEditor;
   /** Replaces addresses in the log by pseudonyms. */
   readonly pseudonym: Pseudonymize;
-  readonly names: DeviceNameConverter;
+  readonly names: PlatformDeviceNameConverter;
   /** The document of the callers' listener, for the page that shows both documents. */
   readonly callerDocument: ServedDocument;
   readonly metrics: Metrics;
@@ -108,7 +108,7 @@ export interface PlatformOperationParts extends Omit<PlatformApiParts, 'callerDo
   /** The host of the identity provider. Null if people sign in with keys only. */
   readonly providerHost: string | null;
   /** The number of waiting readers of the feed, by access key. */
-  readonly waiting: CountsByOwner;
+  readonly waiting: PerOwnerCounter;
 }
 
 /** The parts that operations use on a node whose rule sets are rolled out. */

@@ -1,12 +1,12 @@
 import Koa from 'koa';
 import {
   addOperationRoutes,
+  createExactPathRouter,
   createSearchQueue,
-  createStrictRouter,
   mountRoutes,
 } from '#checkout/http/operation/operation.ts';
 import { hashCallerAddress } from '#checkout/http/request/rate-limit.ts';
-import { answerProblems } from '#checkout/http/request/refusals.ts';
+import { createErrorMiddleware } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { REQUEST_TIMEOUT_MS } from '#checkout/http/server/listener.ts';
 import { delayOverloadRefusals } from '#checkout/http/server/overload.ts';
@@ -16,11 +16,11 @@ import { createConsoleRoutes } from '#workbench/console/routes.ts';
 import { createDocsRoutes, prepareDocument, type ServedDocument } from '#workbench/openapi/docs.ts';
 import { compressAnswers } from './compress-answers.ts';
 import { HEALTH_PATHS } from './health.ts';
-import { ListenerShares, PLATFORM_SHARE_LIMITS } from './listener-shares.ts';
+import { ListenerShares, PLATFORM_LISTENER_LIMITS } from './listener-shares.ts';
 import type { PlatformApiParts } from './parts.ts';
 import { createPlatformDocument, PLATFORM_OPERATIONS } from './platform-operations.ts';
 import { createPlatformParts } from './platform-parts.ts';
-import { createProviderRoutes } from './provider-routes.ts';
+import { createIdentityProviderRoutes } from './provider-routes.ts';
 import { toPlatformProblem } from './refusals.ts';
 
 /** One document for all listeners of a process. */
@@ -35,9 +35,9 @@ export function createPlatformApi(parts: PlatformApiParts): Koa<RequestState> {
   const app = new Koa<RequestState>();
   logBrokenAnswers(app, log);
   app.use(logRequests(log, metrics, (req) => hashCallerAddress(parts.pseudonym, req, trustedProxies)));
-  app.use(answerProblems(log, toPlatformProblem));
+  app.use(createErrorMiddleware(log, toPlatformProblem));
   app.use(delayOverloadRefusals());
-  const shares = new ListenerShares(PLATFORM_SHARE_LIMITS, HEALTH_PATHS, trustedProxies);
+  const shares = new ListenerShares(PLATFORM_LISTENER_LIMITS, HEALTH_PATHS, trustedProxies);
   app.use(shares.limit);
   app.use(compressAnswers());
   const groups = createPlatformParts(parts);
@@ -50,7 +50,7 @@ export function createPlatformApi(parts: PlatformApiParts): Koa<RequestState> {
     openBodyMs: REQUEST_TIMEOUT_MS,
     searches: createSearchQueue(),
   };
-  const router = createStrictRouter('');
+  const router = createExactPathRouter('');
   const { always, withRollout, withRuleFolders, withEvidence } = PLATFORM_OPERATIONS;
   addOperationRoutes(router, always, groups.always, listener);
   if (groups.withRollout !== null) addOperationRoutes(router, withRollout, groups.withRollout, listener);
@@ -62,7 +62,7 @@ export function createPlatformApi(parts: PlatformApiParts): Koa<RequestState> {
   const toProvider =
     provider === null || consoleUrl === null
       ? []
-      : [createProviderRoutes(new IdentityProvider(provider, consoleUrl), groups.always)];
+      : [createIdentityProviderRoutes(new IdentityProvider(provider, consoleUrl), groups.always)];
   mountRoutes(
     app,
     router,

@@ -1,7 +1,7 @@
 import { TOO_MANY_AT_ONCE } from '#checkout/http/request/refusals.ts';
-import { createDocument, type OpenApiDocument } from '#workbench/openapi/document.ts';
+import { createOpenApiDocument, type OpenApiDocument } from '#workbench/openapi/document.ts';
 import { AUDIT_OPERATIONS } from './audit.ts';
-import { OTHER_PLATFORM, OTHER_SITE, SESSION_ENDED } from './browser-sessions.ts';
+import { NO_PLATFORM_ACCESS_REFUSAL, OTHER_SITE, SESSION_ENDED } from './browser-sessions.ts';
 import { CLIENT_OPERATIONS } from './client/client.ts';
 import { DECISION_OPERATIONS, WHAT_IF_OPERATIONS } from './decisions.ts';
 import { EVENT_OPERATIONS } from './events.ts';
@@ -65,7 +65,7 @@ Files need no key and are not described here: the console at /, its parts below 
 /** Creates the OpenAPI document of the platform's listener. */
 export function createPlatformDocument(): OpenApiDocument {
   const { always, withRollout, withEvidence, withRuleFolders } = PLATFORM_OPERATIONS;
-  return createDocument({
+  return createOpenApiDocument({
     title: 'Client Scoring Service: platform',
     description: DESCRIPTION,
     serverUrl: '/',
@@ -83,7 +83,7 @@ export function createPlatformDocument(): OpenApiDocument {
       { name: 'Console', description: 'Further calls of the console' },
       { name: 'Health', description: 'Health and metrics, for orchestrators and Prometheus' },
     ],
-    elsewhere: [TOO_MANY_AT_ONCE, SESSION_ENDED, OTHER_SITE, OTHER_PLATFORM],
+    elsewhere: [TOO_MANY_AT_ONCE, SESSION_ENDED, OTHER_SITE, NO_PLATFORM_ACCESS_REFUSAL],
     isStrict: true,
     operations: [...always, ...withRollout, ...withEvidence, ...withRuleFolders],
   });

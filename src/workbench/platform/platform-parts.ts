@@ -1,4 +1,4 @@
-import { CountsByOwner } from '#base/work/fair-queue.ts';
+import { PerOwnerCounter } from '#base/work/fair-queue.ts';
 import { LocalRateBuckets } from '#state/rate-buckets.ts';
 import { Approvals } from '#workbench/approvals/approvals.ts';
 import { Proposals } from '#workbench/approvals/proposals.ts';
@@ -33,7 +33,7 @@ export function createPlatformParts(parts: GivenParts): PartsOfGroups {
     ...parts,
     approvals: createApprovals(parts, desk),
     browsers: new BrowserSessions(parts.sessions, consoleUrl),
-    waiting: new CountsByOwner(),
+    waiting: new PerOwnerCounter(),
     refusedSignIns: new LocalRateBuckets(() => performance.now()),
     providerHost: provider?.issuer.host ?? null,
   };

@@ -12,12 +12,12 @@ import {
   createNotFoundProblem,
   declareRefusal,
   HttpProblem,
-  refuseKnownErrors,
+  runRefusingKnownErrors,
 } from '#checkout/http/request/problems.ts';
 import {
-  getReleasedDraft,
+  findReleasedDraft,
   isProposedBy,
-  PROPOSAL_STATES,
+  PROPOSAL_STATE_DESCRIPTIONS,
   ProposalRefused,
   ProposalSchema,
   type ProposalState,
@@ -39,7 +39,7 @@ const STATES = [
 const STATE = query.choiceParameter(
   'state',
   STATES,
-  `Only proposals in this state: ${STATES.map((one) => `${one} ${PROPOSAL_STATES[one]}`).join('; ')}`,
+  `Only proposals in this state: ${STATES.map((one) => `${one} ${PROPOSAL_STATE_DESCRIPTIONS[one]}`).join('; ')}`,
 );
 
 const PROPOSAL_IN_PATH = query.pathParameter('proposalId', 'The proposalId of the answer that made it');
@@ -81,7 +81,7 @@ export const listProposals = declareOperation({
   description:
     'Lists proposals of the platform, newest first; where APPROVALS is off, only proposed drafts. A key without `approve` sees what its owner proposed; with `rules` also the drafts of its platform, with `operate` all drafts.',
   grant: ANY_CONSOLE_OPERATION,
-  parameters: [STATE, ...query.TIME_PAGE_PARAMETERS],
+  parameters: [STATE, ...query.NEWEST_PAGE_PARAMETERS],
   answers: declareJsonAnswer('With what each would change', ProposalListSchema),
   answer: async ({ ctx, caller }, { approvals }: PlatformOperationParts) => {
     const wanted = STATE.read(ctx);
@@ -91,7 +91,7 @@ export const listProposals = declareOperation({
       (one) =>
         isGranted(caller, 'approve') ||
         isProposedBy(one, caller.actor) ||
-        (seesDrafts && getReleasedDraft(one.change) !== undefined),
+        (seesDrafts && findReleasedDraft(one.change) !== undefined),
     );
     const { page, next } = query.cutNewestPage(
       ctx,
@@ -137,8 +137,8 @@ const decide = (way: keyof typeof WAYS) =>
       const { platform, actor } = caller;
       const { reason } = await body();
       const decided = () => approvals[way](platform, PROPOSAL_IN_PATH.read(ctx), actor, reason);
-      const ofKnown = () => refuseKnownErrors(decided, UNKNOWN_PROPOSAL.problem, UnknownProposal);
-      return toProposalView(await refuseKnownErrors(ofKnown, PROPOSAL_REFUSED.problem, ProposalRefused));
+      const ofKnown = () => runRefusingKnownErrors(decided, UNKNOWN_PROPOSAL.problem, UnknownProposal);
+      return toProposalView(await runRefusingKnownErrors(ofKnown, PROPOSAL_REFUSED.problem, ProposalRefused));
     },
   });
 

@@ -1,11 +1,11 @@
 import type Router from '@koa/router';
 import { isGranted } from '#checkout/access/access-keys.ts';
-import { createStrictRouter } from '#checkout/http/operation/operation.ts';
+import { createExactPathRouter } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { toPersonActor } from '#workbench/access/actors.ts';
-import type { IdentityProvider, Person, SignInAttempt } from '#workbench/access/identity-provider.ts';
+import { createPersonActor } from '#workbench/access/actors.ts';
+import type { IdentityProvider, PendingSignIn, Person } from '#workbench/access/identity-provider.ts';
 import type { Session } from '#workbench/access/sessions.ts';
 import type { PlatformOperationParts } from './parts.ts';
 import { hasTriedTooOften, noteRefusedSignIn, startSession } from './session.ts';
@@ -13,7 +13,7 @@ import { hasTriedTooOften, noteRefusedSignIn, startSession } from './session.ts'
 /**
  * An attempt to sign in. `back` is the place in the page where the attempt began: query and fragment of the address.
  */
-interface KeptAttempt extends SignInAttempt {
+interface KeptAttempt extends PendingSignIn {
   readonly back: string;
 }
 
@@ -21,11 +21,11 @@ const ATTEMPT_SECONDS_MAX = 600;
 const BACK_CHARACTERS_MAX = 1_000;
 
 /** Creates the routes that send a browser to the provider and receive it again. */
-export function createProviderRoutes(
+export function createIdentityProviderRoutes(
   provider: IdentityProvider,
   parts: PlatformOperationParts,
 ): Router<RequestState> {
-  const router = createStrictRouter('/session');
+  const router = createExactPathRouter('/session');
   const { browsers, log } = parts;
   const fail = (ctx: RouteContext, outcome: 'refused' | 'no-role' | 'away', error: unknown) => {
     // Messages of the library name the part that did not fit, and contain no tokens.
@@ -88,7 +88,7 @@ export function createProviderRoutes(
 
 /** Revokes the keys of a person if the roles that the provider reports now do not allow keys. */
 async function endKeysWithoutRole(person: Person, session: Session | null, parts: PlatformOperationParts) {
-  const ended = await parts.keys.revokeKeysOfOwner(toPersonActor(person).id, (platform) => {
+  const ended = await parts.keys.revokeKeysOfOwner(createPersonActor(person).id, (platform) => {
     const there = session?.getCaller(platform) ?? null;
     return there !== null && isGranted(there, 'keys');
   });

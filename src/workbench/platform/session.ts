@@ -17,21 +17,21 @@ import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import {
   ANY_CONSOLE_OPERATION,
   listGrantRefusals,
+  requireCallerOfKey,
   requireGrant,
-  requireKeyCaller,
 } from '#checkout/http/request/authenticate.ts';
 import {
   createTooManyRequestsProblem,
   declareRefusal,
   HttpProblem,
 } from '#checkout/http/request/problems.ts';
-import { findCallerAddress } from '#checkout/http/request/rate-limit.ts';
+import { getCallerAddress } from '#checkout/http/request/rate-limit.ts';
 import { UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
-import { toNetwork } from '#decision/addresses.ts';
+import { toNetworkOfAddress } from '#decision/addresses.ts';
 import { KEY_EXAMPLE } from '#workbench/access/key-views.ts';
-import type { Session, SignedIn } from '#workbench/access/sessions.ts';
-import { OTHER_PLATFORM, OTHER_SITE } from './browser-sessions.ts';
-import { declareOpenOperation } from './open-operation.ts';
+import type { Session, SignedInUser } from '#workbench/access/sessions.ts';
+import { NO_PLATFORM_ACCESS_REFUSAL, OTHER_SITE } from './browser-sessions.ts';
+import { declareKeylessOperation } from './open-operation.ts';
 import * as query from './parameters.ts';
 import type { PlatformOperationParts } from './parts.ts';
 
@@ -86,7 +86,11 @@ const readSession = declareOperation({
     toSessionAnswer(caller, await listPlatforms(ctx, parts, caller)),
 });
 
-export const SignInSchema = named(
+/**
+ * The schema of the answer to a browser that asks how to sign in: the session that it has, if any, and the identity
+ * provider.
+ */
+export const SignInWaysSchema = named(
   'SignIn',
   shape('How to sign in', {
     session: nullable(SessionSchema),
@@ -96,15 +100,15 @@ export const SignInSchema = named(
   }),
 );
 
-const readSignIn = declareOpenOperation({
+const readSignIn = declareKeylessOperation({
   route: 'get /v1/platform/sign-in',
   label: 'sign-in',
   summary: 'How to sign in',
   description:
     'Needs no key: the console asks before anybody has signed in. A browser that is signed in gets the answer of readSession.',
-  answers: declareJsonAnswer('What the console offers', SignInSchema),
-  refusals: [OTHER_SITE, OTHER_PLATFORM, ...listGrantRefusals(ANY_CONSOLE_OPERATION)],
-  answer: async (ctx, parts: PlatformOperationParts): Promise<ValueOf<typeof SignInSchema>> => {
+  answers: declareJsonAnswer('What the console offers', SignInWaysSchema),
+  refusals: [OTHER_SITE, NO_PLATFORM_ACCESS_REFUSAL, ...listGrantRefusals(ANY_CONSOLE_OPERATION)],
+  answer: async (ctx, parts: PlatformOperationParts): Promise<ValueOf<typeof SignInWaysSchema>> => {
     const { browsers, providerHost: provider } = parts;
     browsers.refuseOtherSites(ctx);
     if ((await browsers.findSession(ctx)) === null) return { session: null, provider };
@@ -126,7 +130,7 @@ const TOO_MANY_REFUSED = declareRefusal(
   () => createTooManyRequestsProblem('Too many sign-ins were refused; try again in a minute.', 60),
 );
 
-const signIn = declareOpenOperation({
+const signIn = declareKeylessOperation({
   route: 'post /v1/platform/session',
   label: 'sign-in',
   summary: 'Sign in with a key',
@@ -155,13 +159,15 @@ const signIn = declareOpenOperation({
 });
 
 function readCallerNetwork({ req }: RouteContext, { rateLimit }: PlatformOperationParts): string {
-  return toNetwork(findCallerAddress(req, rateLimit.trustedProxies));
+  return toNetworkOfAddress(getCallerAddress(req, rateLimit.trustedProxies));
 }
 
+/** Whether the caller's network has had so many refused sign-ins that no further one is tried. */
 export function hasTriedTooOften(ctx: RouteContext, parts: PlatformOperationParts): boolean {
   return !parts.refusedSignIns.isFree(readCallerNetwork(ctx, parts), REFUSED_SIGN_INS);
 }
 
+/** Counts a refused sign-in of the caller's network, in this process only. */
 export function noteRefusedSignIn(ctx: RouteContext, parts: PlatformOperationParts): void {
   parts.refusedSignIns.takeNow(readCallerNetwork(ctx, parts), REFUSED_SIGN_INS);
 }
@@ -170,7 +176,7 @@ export function noteRefusedSignIn(ctx: RouteContext, parts: PlatformOperationPar
 export async function startSession(
   ctx: RouteContext,
   parts: PlatformOperationParts,
-  who: SignedIn,
+  who: SignedInUser,
 ): Promise<Session | null> {
   await endSession(ctx, parts, 'this');
   const { browsers } = parts;
@@ -189,7 +195,7 @@ async function authenticateKey(
 ): Promise<Caller> {
   const tried = parseKeyId(text);
   if (tried !== null) ctx.state.extraLogMembers = { triedKeyId: tried };
-  const caller = requireKeyCaller(await keys.authenticate(text.trim()));
+  const caller = requireCallerOfKey(await keys.authenticate(text.trim()));
   requireGrant(caller, ANY_CONSOLE_OPERATION);
   ctx.state.extraLogMembers = {};
   ctx.state.caller = caller;
@@ -202,7 +208,7 @@ const SESSIONS = query.choiceParameter(
   'Which sessions of the person end; absent: this one',
 );
 
-const signOut = declareOpenOperation({
+const signOut = declareKeylessOperation({
   route: 'delete /v1/platform/session',
   label: 'sign-out',
   summary: 'Sign out',
@@ -230,6 +236,7 @@ async function endSession(
     await audit.note({ ...toAuditAuthor(caller), action: 'sign-out', after: { sessions: ended } });
 }
 
+/** Converts a caller to the members of an audit entry that say who made the change, and for which platform. */
 export function toAuditAuthor({ actor, platform }: Caller) {
   return { who: actor.text, platform };
 }

@@ -6,7 +6,7 @@ import {
 } from '#checkout/http/operation/operation.ts';
 import { ANY_CONSOLE_OPERATION } from '#checkout/http/request/authenticate.ts';
 import { RETENTION } from '#state/retention.ts';
-import { PLATFORM_SHARE_LIMITS } from './listener-shares.ts';
+import { PLATFORM_LISTENER_LIMITS } from './listener-shares.ts';
 import type { PlatformOperationParts } from './parts.ts';
 
 export const SettingsSchema = named(
@@ -55,7 +55,7 @@ const readSettings = declareOperation({
       limits: {
         perSecond: rateLimit.ratePerSecond,
         burst: rateLimit.burst,
-        atOnce: PLATFORM_SHARE_LIMITS.keyMax,
+        atOnce: PLATFORM_LISTENER_LIMITS.keyMax,
       },
       keptMs: {
         clients: RETENTION.stateMs,

@@ -3,7 +3,7 @@ import {
   createNextRollout,
   createRolloutOfOneVersion,
   type DrawRange,
-  excludeVersion,
+  excludeFromVersions,
   type Rollout,
   type RolloutChangeOrigin,
   sumPercent,
@@ -57,7 +57,7 @@ export function createAdvancedRollout(
     case 'active': {
       const active = { version: to.version, digest: to.digest };
       // From now on the remaining candidates are compared with another version.
-      const candidates = excludeVersion(rollout.candidates, to.version).map((other) => ({
+      const candidates = excludeFromVersions(rollout.candidates, to.version).map((other) => ({
         ...other,
         stageSince: change.at,
       }));
@@ -77,7 +77,7 @@ export function createAdvancedRollout(
  * Creates a rollout in place of one that cannot be read. The version that decides stays, candidates end, and the
  * history starts again.
  */
-export function createRepairedRollout(
+export function createRolloutReplacingUnreadable(
   revision: number,
   active: VersionRef,
   change: RolloutChangeOrigin,
@@ -89,7 +89,11 @@ export function createRepairedRollout(
  * Gives a rollout a revision above all known ones, so that it takes effect again. The store had lost this rollout, or
  * a person declares it right.
  */
-export function createRolloutAbove(rollout: Rollout, above: number, change: RolloutChangeOrigin): Rollout {
+export function createRolloutWithHigherRevision(
+  rollout: Rollout,
+  above: number,
+  change: RolloutChangeOrigin,
+): Rollout {
   const step = { action: 'repair', to: rollout.active } as const;
   return {
     ...createNextRollout(rollout, {}, [step], change),

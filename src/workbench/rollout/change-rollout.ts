@@ -22,8 +22,8 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
 import { forgetRolledBack, noteRolledBack } from '#state/rule-folders/rolled-back.ts';
 import type { Tallies } from '#state/store.ts';
-import { createAdvancedRollout, createRepairedRollout, type RolloutGoal } from './advance.ts';
-import { type AnswerDifference, type ComparisonSources, compareWithActive } from './difference.ts';
+import { createAdvancedRollout, createRolloutReplacingUnreadable, type RolloutGoal } from './advance.ts';
+import { type AnswerComparisonTexts, type ComparisonSources, compareWithActive } from './difference.ts';
 import { TrialSchema, toTrialView } from './trial-view.ts';
 import { waitUntilLoaded } from './wait-for-nodes.ts';
 
@@ -212,7 +212,7 @@ function requireReturn({ history }: Rollout, { version, digest }: VersionRef, go
   );
 }
 
-type VersionDifference = AnswerDifference & Pick<VersionRef, 'version'>;
+type VersionDifference = AnswerComparisonTexts & Pick<VersionRef, 'version'>;
 
 async function compareVersions(
   { rules, ...on }: ChangeParts,
@@ -317,7 +317,7 @@ function requireRevision({ revision, history }: Rollout, seen: number | null): v
 async function repairFromNodes(fleet: Fleet, change: RolloutChangeOrigin): Promise<Rollout> {
   const [newest] = (await fleet.listNodes()).toSorted((a, b) => b.revision - a.revision);
   if (newest === undefined) throw new RolloutRefused(NO_NODE);
-  return createRepairedRollout(newest.revision, newest.active, change);
+  return createRolloutReplacingUnreadable(newest.revision, newest.active, change);
 }
 
 const NO_NODE =

@@ -3,18 +3,18 @@ import { searchThrottle } from '#base/work/step-throttle.ts';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
 import { getTrialStage } from '#checkout/rollout/guard.ts';
 import type { Candidate } from '#checkout/rollout/rollout.ts';
-import { readTrialCounts, sumTrialCounts } from '#checkout/rollout/trial-counts.ts';
+import { computeTrialTotals, readTrialCounts } from '#checkout/rollout/trial-counts.ts';
 import { isAttempt } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
 import { VERDICTS } from '#decision/decision-words.ts';
 import { replayHoldouts } from '#decision/holdout.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { listLackingLabels, prepareRedecision } from '#decision/redecision.ts';
+import { createRedecider, listLackingLabels } from '#decision/redecision.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { Store, Tallies } from '#state/store.ts';
 
 /** How the answers of a version differ from those of the active one, for the person who decides about the version. */
-export interface AnswerDifference {
+export interface AnswerComparisonTexts {
   /**
    * Why the version answers very differently from the active one, one sentence for each reason. Empty if it does not.
    */
@@ -70,7 +70,7 @@ export async function compareWithActive(
   active: RuleSet | null,
   candidate: Candidate | null,
   now: number,
-): Promise<AnswerDifference> {
+): Promise<AnswerComparisonTexts> {
   const platforms = await comparePlatforms(on, rules, now);
   const { verdict } = rules.verdicts.otherwise;
   const closes = !isAttempt(verdict) && verdict !== active?.verdicts.otherwise.verdict;
@@ -109,7 +109,7 @@ async function comparePlatform(
 ): Promise<PlatformDifference> {
   const payers = findLastOfEachPayer(decisions.filter(({ arm }) => arm === 'active'));
   const missing = new Set<string>();
-  const redecide = prepareRedecision(rules);
+  const redecide = createRedecider(rules);
   const statuses = await searchThrottle.mapInSteps(payers, async (some) =>
     some.map((decision) => {
       // A client who was held out of a rule at that decision is held out of it here, too.
@@ -193,7 +193,7 @@ async function readShadowFigures(
   if (candidate?.mode !== 'shadow' || candidate.version !== version || candidate.digest !== digest)
     return null;
   const counts = await readTrialCounts(tallies, getTrialStage(candidate).trial);
-  const { compared, differences } = sumTrialCounts(counts, null).shadow;
+  const { compared, differences } = computeTrialTotals(counts, null).shadow;
   if (compared < PAYERS_MIN) return null;
   const others = differences.filter(
     ({ change }) => letsPay(change) !== letsPay(change.split(' -> ')[1] ?? ''),

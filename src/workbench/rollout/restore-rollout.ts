@@ -1,6 +1,6 @@
 import type { Fleet, NodeView } from '#checkout/rollout/fleet.ts';
 import type { Rollout, RolloutChangeOrigin } from '#checkout/rollout/rollout.ts';
-import { createRepairedRollout, createRolloutAbove } from './advance.ts';
+import { createRolloutReplacingUnreadable, createRolloutWithHigherRevision } from './advance.ts';
 import { type FollowReport, RolloutRefused, writeRollout } from './change-rollout.ts';
 
 /**
@@ -8,7 +8,7 @@ import { type FollowReport, RolloutRefused, writeRollout } from './change-rollou
  * DATA_DIR remembers is written. If the remembered rollout is older, too, a rollout without candidates is written,
  * with the version that decides on the nodes. Throws `RolloutRefused`.
  */
-export async function restoreRollout(
+export async function restoreRolloutInStore(
   fleet: Fleet,
   remembered: Rollout | null,
   change: RolloutChangeOrigin,
@@ -23,9 +23,10 @@ export async function restoreRollout(
       `the store holds revision ${held.revision} of the rollout, and no node or DATA_DIR has a newer one: there is nothing to write back`,
     );
   const above = Math.max(held?.revision ?? 0, followed);
-  if (known !== null) return writeRollout(fleet, stored, createRolloutAbove(known, above, change));
+  if (known !== null)
+    return writeRollout(fleet, stored, createRolloutWithHigherRevision(known, above, change));
   if (newest !== null)
-    return writeRollout(fleet, stored, createRepairedRollout(above, newest.active, change));
+    return writeRollout(fleet, stored, createRolloutReplacingUnreadable(above, newest.active, change));
   throw new RolloutRefused(
     'DATA_DIR holds no rollout, and no node is running on this store; start a node, or run this with the DATA_DIR of one',
   );
@@ -42,7 +43,7 @@ function isBehind(held: Rollout, known: Rollout | null, followed: number): boole
  * store's contents. An empty store gets the remembered rollout. Returns the rollout that is valid from now on.
  * Returns null if there is none, so that the next node that starts begins one.
  */
-export async function acceptRollout(
+export async function makeNodesFollowStoreRollout(
   fleet: Fleet,
   remembered: Rollout | null,
   change: RolloutChangeOrigin,
@@ -54,7 +55,7 @@ export async function acceptRollout(
   const above = Math.max(remembered?.revision ?? 0, newest?.revision ?? 0);
   const isFollowed = stored !== null && rollout.revision >= above;
   if (isFollowed) return rollout;
-  const next = createRolloutAbove(rollout, above, change);
+  const next = createRolloutWithHigherRevision(rollout, above, change);
   if (await fleet.write(stored, next)) return next;
   throw new RolloutRefused('somebody else changed the rollout at the same time; accept the store again');
 }

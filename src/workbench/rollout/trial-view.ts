@@ -11,7 +11,7 @@ import {
   type ValueOf,
 } from '#base/shapes.ts';
 import {
-  findCandidateGuardBreach,
+  explainCandidateGuardBreach,
   GUARDED_SHARES,
   listCandidateImprovements,
 } from '#checkout/rollout/guard.ts';
@@ -20,11 +20,11 @@ import {
   type ArmCounts,
   ArmCountsSchema,
   type ClientCounts,
-  sumTrialCounts,
-  type TrialCounts,
+  computeTrialTotals,
+  type TrialStageCounts,
 } from '#checkout/rollout/trial-counts.ts';
 import type { Decision } from '#decision/decision.ts';
-import { computeResultReadyTime, parseObjective } from '#decision/objective.ts';
+import { computeClientInFiguresTime, parseObjective } from '#decision/objective.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { type RuleVersion, ruleVersionSchema } from '#decision/rules/rule-set.ts';
 import { estimateShare } from '#history/statistics/intervals.ts';
@@ -97,12 +97,12 @@ export type TrialView = ValueOf<typeof TrialSchema>;
 export async function toTrialView(
   rollout: Rollout,
   candidate: Candidate,
-  counts: TrialCounts,
+  counts: TrialStageCounts,
   platform: PlatformName | null,
   decisionOf: (decisionId: string) => Promise<Decision | null>,
 ): Promise<TrialView> {
   const { trial } = counts;
-  const { arms, shadow, candidateErrors } = sumTrialCounts(counts, platform);
+  const { arms, shadow, candidateErrors } = computeTrialTotals(counts, platform);
   const differences = await Promise.all(
     shadow.differences.map(async ({ change, count, sampleDecisions }) => {
       const decisions = await Promise.all(sampleDecisions.map(decisionOf));
@@ -116,7 +116,7 @@ export async function toTrialView(
     arms,
     earliest: findEarliest(candidate),
     shares: candidate.mode === 'canary' ? estimateShares(arms.active, arms.candidate) : [],
-    breach: platform === null ? findCandidateGuardBreach(rollout, candidate, arms) : null,
+    breach: platform === null ? explainCandidateGuardBreach(rollout, candidate, arms) : null,
     gains: platform === null ? listCandidateImprovements(rollout, candidate, arms) : [],
     shadow: { ...shadow, differences },
     candidateErrors,
@@ -129,7 +129,7 @@ export async function toTrialView(
  */
 function findEarliest({ mode, stageSince, objective }: Candidate): number | null {
   const judged = parseObjective(objective ?? null);
-  return mode === 'canary' && judged !== null ? computeResultReadyTime(stageSince, judged) : null;
+  return mode === 'canary' && judged !== null ? computeClientInFiguresTime(stageSince, judged) : null;
 }
 
 function estimateShares(active: ArmCounts, candidate: ArmCounts): readonly ClientShare[] {

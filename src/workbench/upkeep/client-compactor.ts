@@ -1,4 +1,4 @@
-import { parseJsonObject } from '#base/files/json-object.ts';
+import { parseJsonObjectOrNull } from '#base/files/json-object.ts';
 import { StepThrottle } from '#base/work/step-throttle.ts';
 import { compactState } from '#decision/payer/client-state.ts';
 import { decodeClientState, encodeClientState } from '#decision/payer/state-document.ts';
@@ -165,7 +165,7 @@ export class ClientCompactor {
 
 /** Parses the progress in the register. If the text cannot be read, a new pass begins. */
 function parseProgress(text: string | null): Progress {
-  const { beganAt, movedAt, cursor } = parseJsonObject(text ?? '') ?? {};
+  const { beganAt, movedAt, cursor } = parseJsonObjectOrNull(text ?? '') ?? {};
   if (typeof beganAt !== 'number' || typeof movedAt !== 'number') return NEVER;
   return { beganAt, movedAt, cursor: typeof cursor === 'string' ? cursor : null };
 }

@@ -25,7 +25,7 @@ interface Outage {
  * Turns the many errors of a store connection that keeps retrying into few log lines. All times are in ms of one
  * clock.
  */
-export class ConnectionErrors {
+export class StoreConnectionErrorLog {
   #outage: Outage | null = null;
 
   /** Notes an error. Returns the log line about the outage, or null if no line is due. */

@@ -4,7 +4,7 @@ import { createConcurrencyLimits } from '#base/work/fair-queue.ts';
 import { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import { readRequiredSalt } from '#history/archive/archived-salt.ts';
-import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
+import { createSnapshotOpener, withSnapshotFiles } from '#history/archive/snapshot.ts';
 import { listSpanConditions } from '#history/evidence/source/evidence.ts';
 import { addVerifications, NOTHING_VERIFIED, type VerificationTotals } from './verify-segment.ts';
 import type { VerifyJobs } from './verify-thread.ts';
@@ -33,9 +33,9 @@ const THREAD = new URL('./verify-thread.ts', import.meta.url);
 const THREAD_MIB_MAX = 2048;
 
 /** Decides all archived decisions again from their facts and rule sets. Segments are verified in parallel. */
-export function verifyArchive(ask: VerifyAsk): Promise<VerificationTotals> {
+export function verifyArchivedDecisions(ask: VerifyAsk): Promise<VerificationTotals> {
   const open = createSnapshotOpener(ask.segmentsDir ?? ask.archiveDir);
-  return withFiles(open, isDecided, async ({ folder, leftOut }) => {
+  return withSnapshotFiles(open, isDecided, async ({ folder, leftOut }) => {
     const sum = await verifySegments(folder, ask);
     const decided = [...(ask.missing ?? []), ...leftOut].filter(
       (segment) => isDecided(segment) && isInSpan(ask, segment.from, segment.to),

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Decision } from '#decision/decision.ts';
-import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import type { AttributePseudonymizer } from '#decision/payer/attribute-hmacs.ts';
 import type { ClientKeys } from '#decision/payer/client-key.ts';
-import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { compileWithOtherHmacs } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
@@ -32,6 +32,7 @@ export async function verifySegment(
   }
 }
 
+/** Finds the rule set of a decision by its version and digest. Returns null if it is no longer available. */
 export type FindRuleSet = (decision: Pick<Decision, 'ruleVersion' | 'digest'>) => RuleSet | null;
 
 /**
@@ -41,13 +42,14 @@ export type FindRuleSet = (decision: Pick<Decision, 'ruleVersion' | 'digest'>) =
 export function createRuleSetFinder(
   archiveDir: string,
   rulesDir: string,
-  hmacs: AttributeHmacs,
+  hmacs: AttributePseudonymizer,
 ): FindRuleSet {
   const shelf = new ArchivedRuleSets(archiveDir, null, hmacs);
   const known = new Map<string, RuleSet | null>();
   const find: FindRuleSet = ({ ruleVersion, digest }) => {
     const here = loadRuleSet(join(rulesDir, ruleVersion));
-    const fromFolder = here.ok && here.ruleSet.digest === digest ? rehashRuleSet(here.ruleSet, hmacs) : null;
+    const fromFolder =
+      here.ok && here.ruleSet.digest === digest ? compileWithOtherHmacs(here.ruleSet, hmacs) : null;
     return shelf.get(ruleVersion, digest) ?? fromFolder;
   };
   return (asked) => known.getOrInsertComputed(asked.digest, () => find(asked));

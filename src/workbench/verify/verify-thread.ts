@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { serveWork } from '#base/work/serve-work.ts';
 import { ClientKeys } from '#decision/payer/client-key.ts';
-import { createAttributeHmacs } from '#decision/pseudonym.ts';
+import { createAttributePseudonymizer } from '#decision/pseudonym.ts';
 import { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import { QueryEngine } from '#history/archive/query-engine.ts';
@@ -25,7 +25,7 @@ let rulesOf: FindRuleSet | null = null;
 
 const jobs = {
   verify: async ({ archiveDir, rulesDir, signalSecrets, frozen, where, segment, salt }: VerifyTask) => {
-    rulesOf ??= createRuleSetFinder(archiveDir, rulesDir, createAttributeHmacs(signalSecrets));
+    rulesOf ??= createRuleSetFinder(archiveDir, rulesDir, createAttributePseudonymizer(signalSecrets));
     const temporaryFolder = join(frozen, 'staging', 'spill');
     const duck = await QueryEngine.open({ threads: 1, memoryMiB: 512, temporaryFolder });
     try {
@@ -36,6 +36,7 @@ const jobs = {
   },
 };
 
+/** The functions that the verifying thread runs for the command, by name. */
 export type VerifyJobs = typeof jobs;
 
 serveWork(jobs);

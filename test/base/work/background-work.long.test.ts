@@ -1,8 +1,8 @@
 import { constants, getPriority } from 'node:os';
 import { expect } from 'chai';
-import { BackgroundWork, LimitExceeded, type WorkSettings } from '#base/work/background-work.ts';
+import { BackgroundWork, JobTimeOrMemoryExceeded, type WorkSettings } from '#base/work/background-work.ts';
 import { createConcurrencyLimits } from '#base/work/fair-queue.ts';
-import { findIdlePriorityCommand } from '#base/work/runner.ts';
+import { listIdlePriorityCommandWords } from '#base/work/runner.ts';
 import type { SampleWorks } from './sample-jobs.ts';
 
 const MODULE = new URL('./sample-jobs.ts', import.meta.url);
@@ -73,7 +73,7 @@ describe('background work', () => {
         const elsewhere = start(PLACE);
         const error = await failure(elsewhere.run('fill the memory', undefined));
         expect(error)
-          .to.be.instanceOf(LimitExceeded)
+          .to.be.instanceOf(JobTimeOrMemoryExceeded)
           .with.property('message', 'it took more than 64 MiB of memory');
         expect(await elsewhere.run('add', new Set([2, 3]))).to.equal(5);
       });
@@ -81,7 +81,7 @@ describe('background work', () => {
       it('ends a job that takes too long', async () => {
         const hasty = start({ ...PLACE, timeMs: 1 });
         expect(await failure(hasty.run('never end', undefined)))
-          .to.be.instanceOf(LimitExceeded)
+          .to.be.instanceOf(JobTimeOrMemoryExceeded)
           .with.property('message', 'it took more than 0.001 s');
       });
 
@@ -117,7 +117,7 @@ describe('background work', () => {
     const elsewhere = start({ where: 'thread', cpuMs: 2000, memoryMiB: 64 });
     expect(await elsewhere.run('stand still', 2500)).to.equal('timed-out');
     expect(await failure(elsewhere.run('spin', undefined)))
-      .to.be.instanceOf(LimitExceeded)
+      .to.be.instanceOf(JobTimeOrMemoryExceeded)
       .with.property('message', 'it took more than 2 s of computing time');
     expect(await elsewhere.run('add', new Set([1, 2]))).to.equal(3);
   });
@@ -157,7 +157,7 @@ describe('background work', () => {
     const { PRIORITY_LOW, PRIORITY_BELOW_NORMAL } = constants.priority;
 
     it('to everybody runs all its threads on idle cores only, where the system supports it', async () => {
-      const policies = [(await findIdlePriorityCommand()).length > 0 ? IDLE_POLICY : 0];
+      const policies = [(await listIdlePriorityCommandWords()).length > 0 ? IDLE_POLICY : 0];
       const way = await wayOf({ where: 'process', givesWay: 'to everybody' }, true);
       expect(way).to.deep.equal({ policies, priority: PRIORITY_LOW });
     });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
-import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
+import { NO_ATTRIBUTE_PSEUDONYMIZER } from '#decision/payer/attribute-hmacs.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
@@ -356,7 +356,7 @@ function describeFleet(open: () => Promise<Store>): void {
     const otherStore = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
     const node = await RolloutNode.start({
       store: otherStore,
-      attributeHmacs: NO_ATTRIBUTE_HMACS,
+      attributeHmacs: NO_ATTRIBUTE_PSEUDONYMIZER,
       rulesDir,
       dataDir,
       firstVersion: null,
@@ -382,7 +382,7 @@ describe('a fleet on SQLite', () => {
     const troubles: string[] = [];
     const node = await RolloutNode.start({
       store,
-      attributeHmacs: NO_ATTRIBUTE_HMACS,
+      attributeHmacs: NO_ATTRIBUTE_PSEUDONYMIZER,
       rulesDir,
       reader: createDirectRuleReader(rulesDir),
       dataDir: temporaryDirectory(),

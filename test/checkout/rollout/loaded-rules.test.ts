@@ -2,7 +2,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { LoadedRules, mergeSharingQuestions, NoUsableRuleSet } from '#checkout/rollout/loaded-rules.ts';
-import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
+import { NO_ATTRIBUTE_PSEUDONYMIZER } from '#decision/payer/attribute-hmacs.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
@@ -24,7 +24,7 @@ describe('the rule sets of a node', () => {
   it('are loaded one by one on request, while the others are only known', async () => {
     const directory = rulesDirectory();
     addVersion(directory, 'p2.v11', [LONGER_FIRST_WAIT]);
-    const rules = new LoadedRules(directory, createDirectRuleReader(directory), NO_ATTRIBUTE_HMACS);
+    const rules = new LoadedRules(directory, createDirectRuleReader(directory), NO_ATTRIBUTE_PSEUDONYMIZER);
     await rules.load(versionOf('p2.v11'));
     expect(versions(rules)).to.deep.equal(['p2.v11']);
     expect(rules.listVersions()).to.deep.equal(['p2.v10', 'p2.v11']);

@@ -4,7 +4,7 @@ import type { Rollout } from '#checkout/rollout/rollout.ts';
 import { recallRollout } from '#checkout/rollout/rollout-memory.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
-import { acceptRollout, restoreRollout } from '#workbench/rollout/restore-rollout.ts';
+import { makeNodesFollowStoreRollout, restoreRolloutInStore } from '#workbench/rollout/restore-rollout.ts';
 import { TEST_SALT } from '../../decision/payer/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { addVersion, LONGER_FIRST_WAIT, rulesDirectory } from './rule-folders.ts';
@@ -48,7 +48,7 @@ describe('a rollout that the store has lost', () => {
   };
   const seen = () => fleet.nodes.map((node) => [node.active.version, node.report().trouble]);
   const restored = async (remembered: Rollout | null = recallRollout(dataDir)?.rollout ?? null) =>
-    restoreRollout(await fleet.fleet(), remembered, change);
+    restoreRolloutInStore(await fleet.fleet(), remembered, change);
 
   const losses: readonly (readonly [what: string, text: () => string | null, trouble: string])[] = [
     ['is gone', () => null, 'the store has lost the rollout'],
@@ -119,7 +119,7 @@ describe('a rollout that the store has lost', () => {
   it('is given up for an older one when somebody accepts the store', async () => {
     await lose(before);
     const remembered = recallRollout(dataDir)?.rollout ?? null;
-    const accepted = await acceptRollout(await fleet.fleet(), remembered, change);
+    const accepted = await makeNodesFollowStoreRollout(await fleet.fleet(), remembered, change);
     expect([accepted?.revision, accepted?.active.version]).to.deep.equal([3, 'p2.v10']);
     await delay(500);
     await fleet.look();

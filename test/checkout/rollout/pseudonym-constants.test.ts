@@ -5,7 +5,7 @@ import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { ScoringService } from '#checkout/scoring/scoring.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { createAttributeHmacs, createPseudonymizer } from '#decision/pseudonym.ts';
+import { createAttributePseudonymizer, createPseudonymizer } from '#decision/pseudonym.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { ThreadedRuleReader } from '#state/rule-folders/rule-reader.ts';
 import { compareWithActive } from '#workbench/rollout/difference.ts';
@@ -37,7 +37,7 @@ describeOnStores('a node with rules that compare a pseudonym with constants', (s
       store: store(),
       rulesDir,
       dataDir: temporaryDirectory(),
-      attributeHmacs: createAttributeHmacs([SECRET]),
+      attributeHmacs: createAttributePseudonymizer([SECRET]),
       firstVersion: versionOf('p2.v11'),
       clock,
       onTrouble: () => {},
@@ -80,7 +80,7 @@ describeOnStores('a node with rules that compare a pseudonym with constants', (s
       const rules = await LoadedRules.read(
         rulesDir,
         new ThreadedRuleReader(rulesDir),
-        createAttributeHmacs(secrets),
+        createAttributePseudonymizer(secrets),
       );
       const [before, after] = [rules.findByVersion('p2.v11'), rules.findByVersion('p2.v12')];
       if (after === null) throw new Error('p2.v12 is not sound');

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
-import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
+import { NO_ATTRIBUTE_PSEUDONYMIZER } from '#decision/payer/attribute-hmacs.ts';
 import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
 import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
 import { createRelease } from '#state/rule-folders/release.ts';
@@ -85,7 +85,7 @@ export const BLOCK_OTHERWISE = {
 export function startQuietNode(store: Store, rulesDir: string, clock: () => number): Promise<RolloutNode> {
   return RolloutNode.start({
     store,
-    attributeHmacs: NO_ATTRIBUTE_HMACS,
+    attributeHmacs: NO_ATTRIBUTE_PSEUDONYMIZER,
     rulesDir,
     reader: createDirectRuleReader(rulesDir),
     dataDir: temporaryDirectory(),

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
-import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
+import { NO_ATTRIBUTE_PSEUDONYMIZER } from '#decision/payer/attribute-hmacs.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
 import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
@@ -29,7 +29,7 @@ export class TestFleet {
   async start(rulesDir: string, dataDir = temporaryDirectory()): Promise<RolloutNode> {
     const node = await RolloutNode.start({
       store: await this.#opened(),
-      attributeHmacs: NO_ATTRIBUTE_HMACS,
+      attributeHmacs: NO_ATTRIBUTE_PSEUDONYMIZER,
       rulesDir,
       // A thread for each of a hundred nodes would take most of the time of these tests.
       reader: createDirectRuleReader(rulesDir),

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {
+  type ClientPaymentStatus,
   computeClientCountChanges,
   computePaymentCountChanges,
-  type PaymentStatus,
+  computeTrialTotals,
   readTrialCounts,
-  sumTrialCounts,
   TrialTally,
 } from '#checkout/rollout/trial-counts.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
@@ -30,12 +30,12 @@ function counted(count: (tally: TrialTally) => void) {
 describe('the tally of a trial', () => {
   it('never has more clients with an outcome than clients, also after its nodes were killed', () => {
     const killed = counted((tally) => tally.countStatus(shop, 'candidate', 'unknown', 'paid'));
-    const { clients } = sumTrialCounts(killed, null).arms.candidate;
+    const { clients } = computeTrialTotals(killed, null).arms.candidate;
     expect(clients).to.deep.include({ seen: 1, paid: 1 });
   });
 
   it("counts a client in the arm that it was drawn into, also when the other arm's version stepped in", () => {
-    const { arms } = sumTrialCounts(
+    const { arms } = computeTrialTotals(
       counted((tally) => tally.countVerdict(DECISION, 'candidate', null)),
       null,
     );
@@ -53,14 +53,14 @@ describe('the tally of a trial', () => {
         tally.countShadow(DECISION, { ...SHADOWED, rule: `rule-${rule}` });
       tally.countCandidateError(null);
     });
-    const { shadow, candidateErrors } = sumTrialCounts(counts, null);
+    const { shadow, candidateErrors } = computeTrialTotals(counts, null);
     expect([shadow.compared, shadow.different, candidateErrors]).to.deep.equal([76, 68, 1]);
     expect(shadow.differences).to.have.length(50);
     const [first] = shadow.differences;
     expect(first?.change).to.match(/ -> BLOCK\/a "quoted" rule /);
     expect([first?.count, first?.sampleDecisions]).to.deep.equal([8, ['d0', 'd1', 'd2', 'd3', 'd4']]);
-    expect(sumTrialCounts(counts, 'shop')).to.deep.equal({
-      ...sumTrialCounts(counts, null),
+    expect(computeTrialTotals(counts, 'shop')).to.deep.equal({
+      ...computeTrialTotals(counts, null),
       candidateErrors: 0,
     });
   });
@@ -70,14 +70,14 @@ describe('the tally of a trial', () => {
       for (let number = 0; number < 103; number++)
         tally.countCandidateError(toPlatformName(`shop-${number}`));
     });
-    const errorsOf = (platform: string | null) => sumTrialCounts(counts, platform).candidateErrors;
+    const errorsOf = (platform: string | null) => computeTrialTotals(counts, platform).candidateErrors;
     expect(['shop-99', 'shop-100', '', null].map(errorsOf)).to.deep.equal([1, 0, 3, 103]);
   });
 });
 
 describeOnStores('the tally of a trial', (store) => {
   const seenOf = async (trial: string) =>
-    sumTrialCounts(await readTrialCounts(store().tallies, trial), null).arms.active.clients.seen;
+    computeTrialTotals(await readTrialCounts(store().tallies, trial), null).arms.active.clients.seen;
 
   it('is the sum of all processes, however often they send it, and survives their restart', async () => {
     const [one, other] = [new TrialTally('both'), new TrialTally('both')];
@@ -120,7 +120,7 @@ describeOnStores('the tally of a trial', (store) => {
 });
 
 describe('the outcomes of the clients of an arm', () => {
-  const status = fc.constantFrom<PaymentStatus>('paid', 'unpaid', 'unknown');
+  const status = fc.constantFrom<ClientPaymentStatus>('paid', 'unpaid', 'unknown');
 
   it('count each client once by the latest outcome, without reversed payments', () => {
     fc.assert(

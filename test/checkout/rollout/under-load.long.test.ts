@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
-import { chooseVerdictRule, concludeFromValues } from '#decision/assess.ts';
+import { assessFromFactValues, chooseVerdictRule } from '#decision/assess.ts';
 import type { Decision, VerdictAnswer } from '#decision/decision.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
@@ -175,7 +175,7 @@ function rederived(decision: Decision, rules: LoadedRules) {
   if (ruleSet?.version !== decision.ruleVersion)
     throw new Error(`${decision.ruleVersion} has another digest`);
   const values = ruleSet.facts.map(({ label }) => decision.facts[label] ?? null);
-  const { isBot, clientGroup, signals, values: concluded } = concludeFromValues(ruleSet, values, false);
+  const { isBot, clientGroup, signals, values: concluded } = assessFromFactValues(ruleSet, values, false);
   const { rule, params } = chooseVerdictRule(ruleSet, concluded);
   return { verdict: params.verdict, rule, isBot, clientGroup, signals };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { NotAdmitted, TooManyWaiting } from '#checkout/scoring/client-updates.ts';
+import { RateLimitRefused, TooManyWaiting } from '#checkout/scoring/client-updates.ts';
 import type { Decision } from '#decision/decision.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
@@ -173,7 +173,7 @@ describeOnStores('the service', (store) => {
       failureOf(service.verdict(PLATFORM, asked, { ...context, idempotencyKey: null })),
       failureOf(service.score(PLATFORM, { ...payer, selectedMethodKey: 'card' }, admitted)),
     ]);
-    for (const refusal of refusals) expect(refusal).to.be.instanceOf(NotAdmitted);
+    for (const refusal of refusals) expect(refusal).to.be.instanceOf(RateLimitRefused);
     const { state } = await first.store.load(clientKey(PLATFORM, 'turned-away'));
     expect(state).to.deep.equal(UNKNOWN_CLIENT_STATE);
     expect(await first.store.claimIdempotencyKey(PLATFORM, 'away', 'unclaimed')).to.equal('unclaimed');

@@ -6,7 +6,7 @@ import { labelFactValues } from '#decision/assess.ts';
 import { NO_HOLDOUTS } from '#decision/holdout.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { ReportedOutcome } from '#decision/payer/order.ts';
-import { Replays } from '#history/evidence/backtest/replay.ts';
+import { SideBySideReplays } from '#history/evidence/backtest/replay.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { rebuildState } from '#workbench/payers/rebuild.ts';
@@ -178,7 +178,7 @@ describeOnStores('an order that was turned away', (store) => {
       const client = clientKey(PLATFORM, clientIdKey);
       const entries = await entriesAbout(store(), client);
       expect(rebuildState(entries)).to.deep.equal(view.state);
-      const replays = new Replays([() => RULES], () => RULES, NO_HOLDOUTS);
+      const replays = new SideBySideReplays([() => RULES], () => RULES, NO_HOLDOUTS);
       const last = inputsOf(entries)
         .map((input) => replays.replay(input)?.[0]?.values)
         .at(-1);

@@ -23,8 +23,8 @@ import {
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
 import { type DayTally, unpackDayTallies } from '#decision/payer/day-tallies.ts';
-import { type KnownHints, summarizeKnownHints } from '#decision/payer/hints.ts';
-import { noteShownDevice } from '#decision/payer/known-devices.ts';
+import { getKnownHints, type KnownHints } from '#decision/payer/hints.ts';
+import { addShownDeviceToPacked } from '#decision/payer/known-devices.ts';
 import type { Outcome } from '#decision/payer/order.ts';
 import type { OutcomeTally } from '#decision/payer/outcomes.ts';
 import { anyState, NOW } from '../../rule-fixtures/random-states.ts';
@@ -33,7 +33,7 @@ import { eventAt } from '../payer/event-at.ts';
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const NO_HINTS = summarizeKnownHints(null, NOW);
+const NO_HINTS = getKnownHints(null, NOW);
 
 const WINDOWS_MS = [1000, MINUTE_MS, 3_600_000, DAY_MS] as const;
 
@@ -47,7 +47,7 @@ function contextOf(state: Partial<ClientState>, more: Partial<FactContext> = {})
     ladder: known.ladder,
     previousVerdictAt: known.lastVerdictAt,
     sightings: NO_SIGHTINGS,
-    hints: summarizeKnownHints(known.hints, NOW),
+    hints: getKnownHints(known.hints, NOW),
     request: { amount: 25, currency: 'EUR', method: 'card', sellPointKey: 'shop-1' },
     smoothing: { prior: 0.5, weight: 2 },
     isListed: (list) => list === 'blocked-devices',
@@ -191,7 +191,7 @@ function naiveDevices(packed: string) {
 function naiveFirstSeen({ hints, state }: FactContext, kind: 'fingerprints' | 'ips'): number | null {
   const id = hints[kind].at(-1);
   if (id === undefined) return null;
-  const named = noteShownDevice('', { id, formerId: null }, NOW);
+  const named = addShownDeviceToPacked('', { id, formerId: null }, NOW);
   const [wanted] = naiveDevices(named);
   const known = naiveDevices(state.knownDevices[kind]).find(({ name }) => name === wanted?.name);
   const minutes = known === undefined ? 0 : (Math.floor(NOW / MINUTE_MS) % 2 ** 23) - known.minute;

@@ -1,17 +1,17 @@
 import { expect } from 'chai';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import { FACT_SYNONYMS } from '#decision/facts/fact-synonyms.ts';
-import { FACT_QUESTIONS } from '#decision/facts/questions.ts';
+import { QUESTIONS_WITH_FACTS } from '#decision/facts/questions.ts';
 import { explainUnknownFact } from '#decision/rules/parse/unknown-fact.ts';
 import { problemsOf, swap } from '../../rule-fixtures/sound-rules.ts';
 
 describe('the questions that facts answer', () => {
   it('have every fact of the catalogue, and each once', () => {
-    const named = FACT_QUESTIONS.flatMap(({ facts }) => facts);
+    const named = QUESTIONS_WITH_FACTS.flatMap(({ facts }) => facts);
     expect(named.toSorted()).to.deep.equal([...FACTS.keys()].toSorted());
   });
 
-  for (const { question, example, declares = '', facts } of FACT_QUESTIONS)
+  for (const { question, example, declares = '', facts } of QUESTIONS_WITH_FACTS)
     it(`have an example that a rule takes and that asks for a fact: ${question}`, () => {
       const lines = example.split('\n').map((line) => `    ${line}`);
       const rule = `rules:\n  - name: example\n    priority: 999\n${lines.join('\n')}\n    event: { type: verdict, params: { verdict: BLOCK, reason: "." } }\n`;

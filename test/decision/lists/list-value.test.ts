@@ -1,24 +1,24 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { deriveNetworkKeys, isPublicAddress, parseAddress, toNetwork } from '#decision/addresses.ts';
+import { deriveNetworkKeys, isPublicAddress, parseAddress, toNetworkOfAddress } from '#decision/addresses.ts';
 import { createPseudonymizer } from '#decision/pseudonym.ts';
-import { findValueRemark, type ListKind, readListValue } from '#decision/shared-lists.ts';
+import { findValueRemark, type ListKind, parseListValue } from '#decision/shared-lists.ts';
 
 const pseudonym = createPseudonymizer('a secret of this test that is long enough');
 
 function keptValue(kind: ListKind, text: string): string {
-  const read = readListValue(kind, text, pseudonym);
+  const read = parseListValue(kind, text, pseudonym);
   return read.ok ? read.value : read.problem;
 }
 
 /** Whether an address that a score showed has one of the keys of an entry. */
 function isCovered(entry: string, address: string): boolean {
-  const read = readListValue('ip', entry, pseudonym);
+  const read = parseListValue('ip', entry, pseudonym);
   if (!read.ok) throw new Error(read.problem);
   const parsed = parseAddress(address);
   const around = parsed === null ? [] : deriveNetworkKeys(parsed, pseudonym);
-  const shown = [pseudonym('ip', toNetwork(address)), ...around];
+  const shown = [pseudonym('ip', toNetworkOfAddress(address)), ...around];
   return read.keys.some((key) => shown.includes(key));
 }
 
@@ -27,7 +27,7 @@ const NOT_PUBLIC =
 
 describe('the value of an entry of a shared list', () => {
   it('is the text itself for clients, methods and points of sale', () => {
-    expect(readListValue('client', 'ann', pseudonym)).to.deep.equal({
+    expect(parseListValue('client', 'ann', pseudonym)).to.deep.equal({
       ok: true,
       value: 'ann',
       keys: ['ann'],
@@ -44,8 +44,8 @@ describe('the value of an entry of a shared list', () => {
     ] as const) {
       const value = keptValue(kind, text);
       expect(value).to.match(/^hmac:[\w-]{22}$/);
-      expect(JSON.stringify(readListValue(kind, text, pseudonym))).not.to.include(text);
-      expect(readListValue(kind, value, pseudonym)).to.deep.equal(readListValue(kind, text, pseudonym));
+      expect(JSON.stringify(parseListValue(kind, text, pseudonym))).not.to.include(text);
+      expect(parseListValue(kind, value, pseudonym)).to.deep.equal(parseListValue(kind, text, pseudonym));
     }
     expect(keptValue('ip', '2001:db8:1:2::1')).to.equal(keptValue('ip', '2001:db8:1:2::2'));
     expect(keptValue('ip', '::ffff:203.0.113.9')).to.equal(keptValue('ip', '203.0.113.9'));
@@ -54,7 +54,7 @@ describe('the value of an entry of a shared list', () => {
   it('of an attribute keeps only the HMAC, and takes it as decisions have it', () => {
     const value = keptValue('attribute', ' wallet-1 ');
     expect(value).to.equal(`hmac:${pseudonym('attribute', 'wallet-1')}`);
-    expect(readListValue('attribute', value, pseudonym, () => 'another')).to.deep.equal({
+    expect(parseListValue('attribute', value, pseudonym, () => 'another')).to.deep.equal({
       ok: true,
       value,
       keys: [pseudonym('attribute', 'wallet-1')],
@@ -93,7 +93,7 @@ describe('the value of an entry of a shared list', () => {
   }
 
   it('has no blanks at its ends, for every kind', () => {
-    expect(readListValue('client', ' bob ', pseudonym)).to.deep.equal({
+    expect(parseListValue('client', ' bob ', pseudonym)).to.deep.equal({
       ok: true,
       value: 'bob',
       keys: ['bob'],

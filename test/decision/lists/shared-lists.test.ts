@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { deriveNetworkKeys, parseAddress, toNetwork } from '#decision/addresses.ts';
+import { deriveNetworkKeys, parseAddress, toNetworkOfAddress } from '#decision/addresses.ts';
 import {
   type DeclaredAttribute,
   NO_DECLARED_ATTRIBUTES,
@@ -12,8 +12,8 @@ import {
   type ListedEntry,
   type ListKind,
   type ListOwner,
+  parseListValue,
   type RequestLookupParts,
-  readListValue,
 } from '#decision/shared-lists.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
@@ -26,7 +26,7 @@ const SUBJECT: RequestLookupParts = {
   method: 'card',
   sellPointKey: 'shop-1',
   fingerprints: ['device-1', 'device-2'].map((device) => pseudonym('fingerprint', device)),
-  ips: [pseudonym('ip', toNetwork('203.0.113.9'))],
+  ips: [pseudonym('ip', toNetworkOfAddress('203.0.113.9'))],
   attributes: {},
   declaredAttributes: NO_DECLARED_ATTRIBUTES,
   networks: [parseAddress('203.0.113.9')].flatMap((address) =>
@@ -35,7 +35,7 @@ const SUBJECT: RequestLookupParts = {
 };
 
 function entry(kind: ListKind, text: string, more: Partial<ListedEntry> = {}): ListedEntry {
-  const read = readListValue(kind, text, pseudonym);
+  const read = parseListValue(kind, text, pseudonym);
   if (!read.ok) throw new Error(read.problem);
   const kept = { value: read.value, keys: read.keys, expiresAt: null };
   return { owner: SHOP, list: 'watched', kind, attribute: null, ...kept, ...more };

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { joinAttributes, renameFormerPseudonyms } from '#decision/payer/attribute-secrets.ts';
-import { listAttributeValues, noteAttributeValues } from '#decision/payer/attribute-values.ts';
-import type { StatedAttributes } from '#decision/payer/attributes.ts';
+import { noteAttributeValues, toReadableAttributeValues } from '#decision/payer/attribute-values.ts';
+import type { AttributesUnderBothSecrets } from '#decision/payer/attributes.ts';
 import { type ClientState, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
-import { type Hints, rememberScore, type ScoreHints, summarizeKnownHints } from '#decision/payer/hints.ts';
+import { getKnownHints, type Hints, rememberScore, type ScoreHints } from '#decision/payer/hints.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 
 const NOW = 1_800_000_000_000;
@@ -15,13 +15,13 @@ const OLD = 'old';
 const NEW = 'new';
 
 /** Said to a node that has both secrets. */
-const both = (name: string, text: string): StatedAttributes => ({
+const both = (name: string, text: string): AttributesUnderBothSecrets => ({
   attributes: { [name]: hmac(text, NEW) },
   former: { attributes: { [name]: hmac(text, OLD) } },
 });
 
 /** Said to a node that has this secret alone. */
-const under = (id: string, name: string, text: string): StatedAttributes => ({
+const under = (id: string, name: string, text: string): AttributesUnderBothSecrets => ({
   attributes: { [name]: hmac(text, id) },
 });
 
@@ -104,7 +104,7 @@ function payerOf(...cards: readonly string[]): ClientState {
 describe('the state of a payer while the secret changes', () => {
   it('has the new pseudonym of a text in the place of the former one, beside which the score keeps it', () => {
     const payer = renameFormerPseudonyms(payerOf('one', 'two'), both('payout', 'one'));
-    expect(summarizeKnownHints(payer.hints, NOW)).to.deep.include({
+    expect(getKnownHints(payer.hints, NOW)).to.deep.include({
       attributes: { card0: hmac('one', NEW), card1: hmac('two', OLD) },
       former: { fingerprints: [], ips: [], attributes: { card0: hmac('one', OLD) } },
     });
@@ -126,7 +126,7 @@ describe('the state of a payer while the secret changes', () => {
       former: { attributes: { card: 'hmac:oldOne' } },
     };
     const renamed = renameFormerPseudonyms({ ...UNKNOWN_CLIENT_STATE, attributeValues: values }, stated);
-    expect(listAttributeValues(renamed.attributeValues)['card']).to.deep.equal([
+    expect(toReadableAttributeValues(renamed.attributeValues)['card']).to.deep.equal([
       { token: 'second', at: NOW - 2 },
       { token: 'newOne', at: NOW - 1 },
     ]);

@@ -5,10 +5,10 @@ import {
   ATTRIBUTE_VALUES_MAX,
   countAttributeValues,
   forgetOldAttributeValues,
-  listAttributeValues,
   moveAttributeValuesBack,
   NO_ATTRIBUTE_VALUES,
   noteAttributeValues,
+  toReadableAttributeValues,
 } from '#decision/payer/attribute-values.ts';
 
 const NOW = 1_793_491_200_000;
@@ -43,7 +43,7 @@ describe('the values of attributes that a payer had', () => {
     let packed = NO_ATTRIBUTE_VALUES;
     for (let index = 0; index <= ATTRIBUTE_VALUES_MAX; index++)
       packed = noteAttributeValues(packed, [['card', hmac(`${index}`)]], NOW + index);
-    const kept = listAttributeValues(packed)['card'] ?? [];
+    const kept = toReadableAttributeValues(packed)['card'] ?? [];
     expect(kept.map(({ token }) => token)).not.to.include('0-----');
     expect(kept).to.have.length(ATTRIBUTE_VALUES_MAX);
     expect(countAttributeValues(packed, 'card', hmac('new'), 0)).to.equal(ATTRIBUTE_VALUES_MAX);
@@ -60,7 +60,7 @@ describe('the values of attributes that a payer had', () => {
   it('move back with a clock that was ahead', () => {
     const ahead = noteAttributeValues(NO_ATTRIBUTE_VALUES, [['card', hmac('one')]], NOW + HOUR_MS);
     const back = moveAttributeValuesBack(ahead, NOW + 2 * HOUR_MS, NOW);
-    expect(listAttributeValues(back)['card']).to.deep.equal([{ token: 'one---', at: NOW - HOUR_MS }]);
+    expect(toReadableAttributeValues(back)['card']).to.deep.equal([{ token: 'one---', at: NOW - HOUR_MS }]);
     expect(moveAttributeValuesBack(two, NOW + HOUR_MS, NOW)).to.equal(two);
   });
 

@@ -9,8 +9,8 @@ import {
   EVENTS_MAX,
   findOrderAmount,
   isNewClient,
-  keepIfValid,
-  markOrderSettled,
+  keepUnlessExpired,
+  markOrderEventsSettled,
   recordActivity,
   recordScoreActivity,
   UNKNOWN_CLIENT_STATE,
@@ -83,7 +83,7 @@ describe('what is known of a client', () => {
     const old = eventAt(1, { granted: true });
     const now = 1 + EVENT_WINDOW_MS_MAX;
     expect(rememberEvent([old], eventAt(now))).to.have.lengthOf(2);
-    expect(rememberEvent(markOrderSettled([old], 'o'), eventAt(now))).to.have.lengthOf(1);
+    expect(rememberEvent(markOrderEventsSettled([old], 'o'), eventAt(now))).to.have.lengthOf(1);
     expect(rememberEvent([eventAt(1)], eventAt(now))).to.have.lengthOf(1);
   });
 
@@ -105,10 +105,10 @@ describe('what is known of a client', () => {
 
   it('has a binding until the moment it expires', () => {
     const expiring = { ...BINDING, expiresAt: 100 };
-    expect(keepIfValid(expiring, 99)).to.equal(expiring);
-    expect(keepIfValid(expiring, 100)).to.equal(null);
-    expect(keepIfValid(BINDING, 100)).to.equal(BINDING);
-    expect(keepIfValid(null, 100)).to.equal(null);
+    expect(keepUnlessExpired(expiring, 99)).to.equal(expiring);
+    expect(keepUnlessExpired(expiring, 100)).to.equal(null);
+    expect(keepUnlessExpired(BINDING, 100)).to.equal(BINDING);
+    expect(keepUnlessExpired(null, 100)).to.equal(null);
   });
 });
 

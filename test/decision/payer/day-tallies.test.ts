@@ -5,7 +5,7 @@ import {
   addVerdictEvent,
   type ClientState,
   compactState,
-  markOrderSettled,
+  markOrderEventsSettled,
   UNKNOWN_CLIENT_STATE,
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
@@ -93,7 +93,7 @@ describe('the requests of a payer by day', () => {
           const event = eventAt(now, request);
           all.push(event);
           state = askOnce(state, event);
-          if (isReported) state = { ...state, events: markOrderSettled(state.events, event.order) };
+          if (isReported) state = { ...state, events: markOrderEventsSettled(state.events, event.order) };
           if (isSwept) state = roundTripState(compactState(state, now));
           expect(known(state, now)).to.deep.equal(naivelyKnown(all, now));
         }
@@ -155,7 +155,7 @@ describe('the requests of a payer by day', () => {
       eventAt(NOW + DAY_MS, { granted: true, amount: '20 EUR' }),
     ];
     let state = asked.reduce(askOnce, UNKNOWN_CLIENT_STATE);
-    state = { ...state, events: markOrderSettled(state.events, 'o') };
+    state = { ...state, events: markOrderEventsSettled(state.events, 'o') };
     const tallies = unpackDayTallies(compactState(state, NOW + 3 * DAY_MS).dayTallies);
     expect(tallies.map(({ granted, blocked, amounts }) => [granted, blocked, ...amounts])).to.deep.equal([
       [2, 1, ['EUR', '15']],

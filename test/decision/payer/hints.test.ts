@@ -4,14 +4,14 @@ import { UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import {
   ASKED_SCORES_MAX,
   addScoreHints,
+  getHintsOfAskedScore,
+  getKnownHints,
   HINTS_VALID_MS,
   type Hints,
   type KnownHints,
-  keepRememberedHints,
   rememberScore,
-  restoreKnownHints,
+  removeExpiredHints,
   type ScoreHints,
-  summarizeKnownHints,
 } from '#decision/payer/hints.ts';
 import { roundTripState } from '#decision/payer/state-document.ts';
 
@@ -65,23 +65,23 @@ const asSets = ({ fingerprints, ips, jsOk: _last, ...signs }: KnownHints) => ({
 describe('the hints of scores', () => {
   it('keep the networks around an address as long as the address', () => {
     const { hints, now } = scored({ ip: 'x', networks: ['x/16', 'x/24'] }, { ip: 'y', networks: ['y/16'] });
-    const { ips, networks } = summarizeKnownHints(hints, now);
+    const { ips, networks } = getKnownHints(hints, now);
     expect([ips, networks]).to.deep.equal([
       ['x', 'y'],
       ['x/16', 'x/24', 'y/16'],
     ]);
-    expect(summarizeKnownHints(hints, now + HINTS_VALID_MS).networks).to.deep.equal([]);
+    expect(getKnownHints(hints, now + HINTS_VALID_MS).networks).to.deep.equal([]);
   });
 
   it('end with the 24th hour: for a reader, in the store, for the next score and for a repeated one', () => {
     const { hints, now } = scored({ fingerprint: 'x' });
     const leftAfter = (ms: number) => {
       const at = now + ms;
-      const { fingerprints, scored } = summarizeKnownHints(hints, at);
+      const { fingerprints, scored } = getKnownHints(hints, at);
       const { shown } = addScoreHints(hints, NOTHING, at);
       const [{ request } = asking('')] = hints.asked;
       const { asked } = rememberScore(hints, NOTHING, asking(request), at);
-      return [fingerprints, scored, keepRememberedHints(hints, at), shown.length, asked.at === now];
+      return [fingerprints, scored, removeExpiredHints(hints, at), shown.length, asked.at === now];
     };
     expect(leftAfter(HINTS_VALID_MS - 1)).to.deep.equal([['x'], true, hints, 1, true]);
     expect(leftAfter(HINTS_VALID_MS)).to.deep.equal([[], false, null, 0, false]);
@@ -92,7 +92,7 @@ describe('the hints of scores', () => {
       fc.property(fc.array(anyScore, { minLength: 1, maxLength: 6 }), (scores) => {
         const known = (some: readonly ScoreHints[]) => {
           const { hints, now } = scored(...some);
-          return asSets(summarizeKnownHints(hints, now));
+          return asSets(getKnownHints(hints, now));
         };
         expect(known(scores.toReversed())).to.deep.equal(known(scores));
       }),
@@ -119,12 +119,12 @@ describe('the hints of scores', () => {
           const answered = rememberScore(hints, score, asking(JSON.stringify(score), which % 9), now);
           hints = roundTripState({ ...UNKNOWN_CLIENT_STATE, lastAt: now, hints: answered.hints }).hints;
           const before = first.get(score);
-          const known = restoreKnownHints(answered.asked);
+          const known = getHintsOfAskedScore(answered.asked);
           if (before !== undefined && now - before.at < HINTS_VALID_MS)
             expect(known).to.deep.equal(before.known);
           else {
             expect(known).to.deep.equal({
-              ...summarizeKnownHints(hints, now),
+              ...getKnownHints(hints, now),
               devices: { fingerprints: which % 9, ips: 0 },
             });
             first.set(score, { at: now, known });
@@ -142,7 +142,7 @@ describe('the hints of scores', () => {
 
 describe('the attributes that scores say', () => {
   const known = ({ hints, now }: ReturnType<typeof scored>, laterMs = 0) =>
-    summarizeKnownHints(hints, now + laterMs).attributes;
+    getKnownHints(hints, now + laterMs).attributes;
 
   it('are known by name for 24 hours after they were last said, the newest value of each', () => {
     const life = scored(
@@ -167,7 +167,7 @@ describe('the attributes that scores say', () => {
       ...names.map((name) => ({ attributes: { [name]: name } })),
     );
     expect(Object.keys(known(life) ?? {})).to.deep.equal(names.slice(-32));
-    expect(summarizeKnownHints(life.hints, life.now).fingerprints).to.deep.equal(['device-1']);
+    expect(getKnownHints(life.hints, life.now).fingerprints).to.deep.equal(['device-1']);
   });
 
   it('are stored as they were said, and remembered with each score that knew them', () => {
@@ -178,7 +178,7 @@ describe('the attributes that scores say', () => {
     const stored = roundTripState({ ...UNKNOWN_CLIENT_STATE, lastAt: NOW + 120_000, hints });
     expect(stored.hints).to.deep.equal(hints);
     expect(
-      (stored.hints?.asked ?? []).map((asked) => restoreKnownHints(asked).attributes?.['card']),
+      (stored.hints?.asked ?? []).map((asked) => getHintsOfAskedScore(asked).attributes?.['card']),
     ).to.deep.equal(['DE', 'FR']);
   });
 });

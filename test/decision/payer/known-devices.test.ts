@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import {
+  addShownDeviceToPacked,
   countKnownDevices,
+  excludeOldPackedDevices,
   findFirstShownAt,
-  forgetOldDevices,
   KNOWN_DEVICES_MAX,
   listRememberedDevices,
   moveKnownDevicesBack,
-  noteShownDevice,
 } from '#decision/payer/known-devices.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 
@@ -20,7 +20,7 @@ const NOW = Date.UTC(2026, 0, 15);
 const ID = 'abcdefghijkl'.split('').map((letter) => `${letter}3fX_-deviceIdOfHmac`);
 
 function shown(packed: string, id: string, now: number, formerId: string | null = null): string {
-  return noteShownDevice(packed, { id, formerId }, now);
+  return addShownDeviceToPacked(packed, { id, formerId }, now);
 }
 
 function count(packed: string, now: number): number {
@@ -91,9 +91,9 @@ describe('the known devices of a payer', () => {
 
   it('are forgotten on the 90th day of UTC after they were last shown, not before', () => {
     const packed = shown(shown('', 'aaaa', NOW), 'bbbb', NOW + DAY_MS);
-    expect(forgetOldDevices(packed, NOW + 90 * DAY_MS - 1)).to.equal(packed);
+    expect(excludeOldPackedDevices(packed, NOW + 90 * DAY_MS - 1)).to.equal(packed);
     expect(count(packed, NOW + 90 * DAY_MS)).to.equal(1);
-    expect(forgetOldDevices(packed, NOW + 91 * DAY_MS)).to.equal('');
+    expect(excludeOldPackedDevices(packed, NOW + 91 * DAY_MS)).to.equal('');
   });
 
   it('are as old as under the secret before, when the secret of the HMACs is changed', () => {

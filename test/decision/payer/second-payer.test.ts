@@ -7,11 +7,11 @@ import { type OutcomeEffect, recordOutcome } from '#decision/payer/changes.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { chooseEventTime, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import type { KnownHints } from '#decision/payer/hints.ts';
-import { keepRememberedDevices, listRememberedDevices } from '#decision/payer/known-devices.ts';
-import { findSettledAmount, type OrderOutcome, toOrderStage } from '#decision/payer/order.ts';
+import { excludeOldKnownDevices, listRememberedDevices } from '#decision/payer/known-devices.ts';
+import { findSettledAmount, type OrderOutcome, toAskedOrderStage } from '#decision/payer/order.ts';
 import { roundTripState } from '#decision/payer/state-document.ts';
 import { getPlatformSettings } from '#decision/rules/rule-set.ts';
-import { recordScore } from '#decision/score-hints.ts';
+import { noteScore } from '#decision/score-hints.ts';
 import { NOW } from '../../rule-fixtures/random-states.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { clientKey } from './client-keys.ts';
@@ -87,7 +87,7 @@ class FirstPayer implements Payer {
     const money = amount === null ? {} : { amount: `${amount} ${CURRENCY}` };
     const report = { orderRef, ...outcomeOf(result), occurredAt: moment, ...money };
     const granted = this.#granted.get(orderRef);
-    const orderStage = granted === undefined ? 'notAsked' : toOrderStage(granted);
+    const orderStage = granted === undefined ? 'notAsked' : toAskedOrderStage(granted);
     const { effect, state } = recordOutcome(this.#state, null, report, now, orderStage);
     this.#state = roundTripState(state);
     return effect;
@@ -108,7 +108,7 @@ class FirstPayer implements Payer {
       userAgentIsApp: sign === 'app',
     };
     const now = chooseEventTime(this.#state, clockMs);
-    const { nextState, known } = recordScore(this.#state, request, now);
+    const { nextState, known } = noteScore(this.#state, request, now);
     this.#state = roundTripState(nextState);
     const hints = known();
     return [...namesOf(hints), `${hints.devices?.fingerprints} known`];
@@ -116,7 +116,7 @@ class FirstPayer implements Payer {
 
   #devices(): PayerStanding['devices'] {
     const { lastAt, knownDevices } = this.#state;
-    const { fingerprints } = keepRememberedDevices(knownDevices, lastAt);
+    const { fingerprints } = excludeOldKnownDevices(knownDevices, lastAt);
     return listRememberedDevices(fingerprints, lastAt).map(({ id, firstShownAt }) => [
       id.slice(0, 2),
       firstShownAt,

@@ -5,13 +5,13 @@ import type { Decision } from '#decision/decision.ts';
 import {
   decodeDecisionRow,
   encodeDecision,
-  getRecordShape,
+  getRecordDictionary,
   isDecisionRow,
   packUuid,
-  parseRecord,
-  parseRecordShape,
+  parseDecisionOrRow,
+  parseRecordDictionary,
   RecordDamaged,
-  type RecordShape,
+  type RecordDictionary,
   unpackUuid,
 } from '#decision/decision-record.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
@@ -21,7 +21,7 @@ import { currentRules } from '../../service/current-rules.ts';
 import { clientKey } from '../payer/client-keys.ts';
 
 const rules = currentRules();
-const shape = getRecordShape(rules);
+const shape = getRecordDictionary(rules);
 const client = clientKey(toPlatformName('demo'), 'payer');
 const NOW = Date.UTC(2026, 10, 1);
 
@@ -52,13 +52,13 @@ const [first, second] = decisionsOf([
   { orderRef: 'order-2', amount: '25.00', afterMs: 5_000 },
 ]);
 
-function stored(decision: Decision | undefined, under: RecordShape | undefined = shape): string {
+function stored(decision: Decision | undefined, under: RecordDictionary | undefined = shape): string {
   if (decision === undefined) throw new Error('there is no decision');
   return encodeDecision(decision, under);
 }
 
-function read(text: string, under: RecordShape = shape): Decision {
-  const record = parseRecord(text);
+function read(text: string, under: RecordDictionary = shape): Decision {
+  const record = parseDecisionOrRow(text);
   return isDecisionRow(record) ? decodeDecisionRow(record, client.hash, under) : record;
 }
 
@@ -96,8 +96,8 @@ describe('a decision record', () => {
   });
 
   it('is read with the stored shape, without the rule set', () => {
-    expect(read(stored(second), parseRecordShape(shape.text))).to.deep.equal(second);
-    expect(parseRecordShape(shape.text).id).to.equal(shape.id);
+    expect(read(stored(second), parseRecordDictionary(shape.text))).to.deep.equal(second);
+    expect(parseRecordDictionary(shape.text).id).to.equal(shape.id);
   });
 
   it('keeps by name what does not follow from the shape: another arm, another reason, a newer member', () => {
@@ -130,7 +130,7 @@ describe('a decision record', () => {
   }
 
   it('of another format is refused', () => {
-    expect(() => parseRecord('2[]')).to.throw(
+    expect(() => parseDecisionOrRow('2[]')).to.throw(
       RecordDamaged,
       'a decision record begins with "2"; this version reads "1" and "{"',
     );

@@ -5,10 +5,10 @@ import type { FactValue } from '#decision/facts/fact.ts';
 import type { Condition } from '#decision/rules/condition.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
 import { createComparison } from '#decision/rules/proof/built-conditions.ts';
-import { type AssumedRequest, collectKnowledge } from '#decision/rules/proof/knowledge.ts';
+import { type AssumedRequestKind, collectKnowledge } from '#decision/rules/proof/knowledge.ts';
 import { Reasoner, type ReasonerAnswer } from '#decision/rules/proof/reasoner.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
-import { loadDraft } from '#decision/rules/text/draft-text.ts';
+import { compileDraft } from '#decision/rules/text/draft-text.ts';
 import { renameVersion } from '#decision/rules/text/edited-text.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { analyzeRules } from '#workbench/authoring/analyze-rules.ts';
@@ -108,7 +108,7 @@ function withoutVerdict(verdict: string, ...like: readonly Condition[]): Reasone
   return new Reasoner(collectKnowledge(RULES, 'a verdict')).find(like, others);
 }
 
-function possible(moment: AssumedRequest, ...conditions: readonly Condition[]): ReasonerAnswer {
+function possible(moment: AssumedRequestKind, ...conditions: readonly Condition[]): ReasonerAnswer {
   return new Reasoner(collectKnowledge(RULES, moment)).find(conditions);
 }
 
@@ -147,7 +147,7 @@ describe('the guide for analysts', () => {
     files.set('cases/groups.yaml', `${files.get('cases/groups.yaml')}\n${cases.trimEnd()}\n`);
     const version = 'p2.v11';
     if (isRuleVersion(version)) files.set('ruleset.yaml', renameVersion(files, version) ?? '');
-    const made = loadDraft(version, files);
+    const made = compileDraft(version, files);
     if (!made.ok) throw new Error(JSON.stringify(made.problems));
     const { failures, coverage } = runCases(made.ruleSet, files);
     expect(examineRuleSet(made.ruleSet, files, null).problems).to.deep.equal([]);

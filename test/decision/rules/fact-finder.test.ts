@@ -1,11 +1,13 @@
 import { expect } from 'chai';
 import { FACT_SYNONYMS } from '#decision/facts/fact-synonyms.ts';
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
-import { listFactsByQuestion } from '#decision/rules/fact-finder.ts';
+import { listQuestionsWithFacts } from '#decision/rules/fact-finder.ts';
 
 describe('looking for a fact', () => {
   const found = (word: string) =>
-    listFactsByQuestion(NO_DECLARED_ATTRIBUTES, word).flatMap(({ facts }) => facts.map(({ name }) => name));
+    listQuestionsWithFacts(NO_DECLARED_ATTRIBUTES, word).flatMap(({ facts }) =>
+      facts.map(({ name }) => name),
+    );
 
   it('finds each one by all that other products call it', () => {
     for (const [words, facts] of FACT_SYNONYMS) expect(found(words), words).to.include.members([...facts]);

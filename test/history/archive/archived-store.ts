@@ -2,7 +2,7 @@ import { Archive } from '#history/archive/archive.ts';
 import { QueryEngine } from '#history/archive/query-engine.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
-import { Lease } from '#history/archive/ship/lease.ts';
+import { ShippingLease } from '#history/archive/ship/lease.ts';
 import { Shipper, type ShipperParts, type ShippingStepResult } from '#history/archive/ship/shipper.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
@@ -55,7 +55,7 @@ export class ArchivedStore {
       store: this.store,
       archive: this.node(this.archive.folder),
       duck: this.duck,
-      lease: new Lease(this.store.registers, holder, () => performance.now()),
+      lease: new ShippingLease(this.store.registers, holder, () => performance.now()),
       ruleSets: new ArchivedRuleSets(this.archive.folder, null),
       name: holder,
       clock: () => T0 + 3_600_000,

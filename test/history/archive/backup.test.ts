@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { toClientNumber, toPlatformName } from '#decision/payer/client-key.ts';
+import { toClientNumberText, toPlatformName } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
-import { openStoreWithLocalSalt } from '#history/archive/archived-salt.ts';
+import { openStoreBesideArchiveFolder } from '#history/archive/archived-salt.ts';
 import { BackupTargetRefused, backUp } from '#history/archive/backup.ts';
 import { readQuarantine } from '#history/archive/quarantine.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
@@ -69,7 +69,7 @@ describe('a backup of the archive', () => {
     await place.archive.quarantine([entry]);
     await backUp(place.archive, target);
     expect(readQuarantine(target).map(({ text }) => text)).to.deep.equal(['z']);
-    await place.archive.eraseFromQuarantine(new Set([toClientNumber(client.hash)]));
+    await place.archive.eraseFromQuarantine(new Set([toClientNumberText(client.hash)]));
     await backUp(place.archive, target);
     expect(readQuarantine(target)).to.deep.equal([]);
   });
@@ -125,7 +125,7 @@ describe('the salt of payers in the archive', () => {
   });
 
   const beside = (folder: string, dataDir = temporaryDirectory()) =>
-    openStoreWithLocalSalt({ redisUrl: null, dataDir, archiveDir: folder, isAccepted: true }, () => {});
+    openStoreBesideArchiveFolder({ redisUrl: null, dataDir, archiveDir: folder, isAccepted: true }, () => {});
 
   async function found(store: Store, folder: string): Promise<string | undefined> {
     const reader = new ArchiveReader(folder, store);

@@ -6,7 +6,7 @@ import { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import { type EvidenceAsk, withEvidence } from '#history/evidence/source/evidence.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
-import { verifyArchive } from '#workbench/verify/verify-archive.ts';
+import { verifyArchivedDecisions } from '#workbench/verify/verify-archive.ts';
 import { TEST_SALT } from '../../decision/payer/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
@@ -125,7 +125,7 @@ describe('a segment with a file', () => {
           signalSecrets: [],
           threads: 1,
         };
-        const verified = await verifyArchive({ ...ask, from, to, onProgress: () => {} });
+        const verified = await verifyArchivedDecisions({ ...ask, from, to, onProgress: () => {} });
         return verified.unreadable;
       };
       expect(await unreadable(null, null)).to.deep.equal([damaged.name]);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import {
   getTypeOfFactColumn,
   getTypeOfFactKey,
-  parseFactColumn,
+  parseLabelOfFactColumn,
   toColumnOfFactKey,
 } from '#history/archive/fact-columns.ts';
 
@@ -17,7 +17,7 @@ describe('the column of a fact', () => {
   ] as const)
     it(`of ${label} is ${column}, which leads back to it`, () => {
       expect(toColumnOfFactKey(label)).to.equal(column);
-      expect(parseFactColumn(column)).to.equal(label);
+      expect(parseLabelOfFactColumn(column)).to.equal(label);
       expect([getTypeOfFactKey(label), getTypeOfFactColumn(column)]).to.deep.equal(['BIGINT', 'BIGINT']);
     });
 });

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Decision } from '#decision/decision.ts';
 import type { DuckRow } from '#history/archive/query-engine.ts';
-import { importJournal } from '#history/archive/ship/journal-file.ts';
+import { importJournalAsArchive } from '#history/archive/ship/journal-file.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { ArchivedStore } from './archived-store.ts';
 
@@ -14,7 +14,7 @@ export async function keptDecision(decision: Decision): Promise<DuckRow> {
     journal,
     `${JSON.stringify({ kind: 'verdict', at, platform, clientIdKey, clientHash: decision.decisionId.slice(0, 22), decision })}\n`,
   );
-  await importJournal(journal, folder, { threads: 1, memoryMiB: 256 });
+  await importJournalAsArchive(journal, folder, { threads: 1, memoryMiB: 256 });
   const place = await ArchivedStore.open(undefined, folder);
   const segments = place.archive.listSegments(place.archive.read(), { table: 'decisions' });
   const [row] = await place.duck.rows(`SELECT * FROM ${place.archive.createRowsSql(segments)}`);

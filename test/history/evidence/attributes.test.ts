@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { runBacktest } from '#history/evidence/backtest/backtest.ts';
-import { measureDrift } from '#history/evidence/drift.ts';
+import { measureDriftBetweenPeriods } from '#history/evidence/drift.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { CHECKOUT_ATTRIBUTES, declaring } from '../../rule-fixtures/declared-attributes.ts';
 import { type Edit, edited, edits, swap } from '../../rule-fixtures/sound-rules.ts';
@@ -79,7 +79,9 @@ describe('evidence on attributes', () => {
     });
 
     it(`compares the values of each attribute over time, from ${kind}`, async () => {
-      const found = await withEvidence(all(sources[kind]), (evidence) => measureDrift(evidence, null));
+      const found = await withEvidence(all(sources[kind]), (evidence) =>
+        measureDriftBetweenPeriods(evidence, null),
+      );
       const names = found.facts.map(({ fact }) => fact);
       const attributes = names.filter((name) => name.startsWith('attribute'));
       expect(attributes.toSorted()).to.deep.equal(

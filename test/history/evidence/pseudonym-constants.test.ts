@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
 import { toKeyCaller } from '#checkout/access/caller.ts';
-import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import type { AttributePseudonymizer } from '#decision/payer/attribute-hmacs.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { createAttributeHmacs } from '#decision/pseudonym.ts';
-import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { createAttributePseudonymizer } from '#decision/pseudonym.ts';
+import { compileWithOtherHmacs } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { Archive } from '#history/archive/archive.ts';
 import { QueryEngine } from '#history/archive/query-engine.ts';
@@ -176,14 +176,14 @@ describe('evidence on constants that a pseudonym is compared with', () => {
     await store.close();
   });
 
-  async function verified(hmacs: AttributeHmacs) {
+  async function verified(hmacs: AttributePseudonymizer) {
     const archive = new Archive(sources.archive.folder);
     const duck = await QueryEngine.open({
       threads: 1,
       memoryMiB: 512,
       temporaryFolder: temporaryDirectory(),
     });
-    const rules = rehashRuleSet(RULES, hmacs);
+    const rules = compileWithOtherHmacs(RULES, hmacs);
     try {
       let sum = NOTHING_VERIFIED;
       for (const segment of archive.listSegments(archive.read(), { table: 'decisions' }))
@@ -199,12 +199,18 @@ describe('evidence on constants that a pseudonym is compared with', () => {
 
   it('reproduces archived decisions with the secret, and counts apart those of another', async () => {
     const whole = { ...NOTHING_VERIFIED, checked: 7 };
-    expect(await verified(createAttributeHmacs([SIGNAL_SECRET]))).to.deep.equal({ ...whole, reproduced: 7 });
-    expect(await verified(createAttributeHmacs([OTHER_SECRET]))).to.deep.equal({
+    expect(await verified(createAttributePseudonymizer([SIGNAL_SECRET]))).to.deep.equal({
+      ...whole,
+      reproduced: 7,
+    });
+    expect(await verified(createAttributePseudonymizer([OTHER_SECRET]))).to.deep.equal({
       ...whole,
       reproduced: 1,
       withoutSecret: 6,
     });
-    expect(await verified(createAttributeHmacs([]))).to.deep.include({ reproduced: 1, withoutSecret: 6 });
+    expect(await verified(createAttributePseudonymizer([]))).to.deep.include({
+      reproduced: 1,
+      withoutSecret: 6,
+    });
   });
 });

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import {
   computeAreaUnderCurve,
   computeBrierScore,
-  computeCalibrationGaps,
+  computeCalibrationGapsByBin,
   computeReliability,
-  groupByScore,
+  mergeCountsOfEqualScores,
   type ScoreCounts,
 } from '#history/statistics/calibration.ts';
 import {
@@ -67,8 +67,8 @@ describe('the calibration of a score', () => {
         const single = oneByOne(some);
         for (const figure of [computeAreaUnderCurve, computeBrierScore, calibrationError]) {
           const expected = figure(single);
-          if (expected === null) expect(figure(groupByScore(some))).to.equal(null);
-          else expect(figure(groupByScore(some))).to.be.closeTo(expected, 1e-12);
+          if (expected === null) expect(figure(mergeCountsOfEqualScores(some))).to.equal(null);
+          else expect(figure(mergeCountsOfEqualScores(some))).to.be.closeTo(expected, 1e-12);
         }
       }),
     );
@@ -110,7 +110,7 @@ describe('the calibration of a score', () => {
 
 /** The distances of all bins together. */
 function calibrationError(scored: readonly ScoreCounts[]): number | null {
-  return computeCalibrationGaps(scored)?.reduce((sum, gap) => sum + Math.abs(gap), 0) ?? null;
+  return computeCalibrationGapsByBin(scored)?.reduce((sum, gap) => sum + Math.abs(gap), 0) ?? null;
 }
 
 function oneByOne(some: readonly ScoreCounts[]): readonly ScoreCounts[] {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { createHoldoutDraw } from '#decision/holdout.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { computePopulationStability } from '#history/statistics/distributions.ts';
+import { computeStabilityIndexWithChance } from '#history/statistics/distributions.ts';
 import {
   type ClusterCount,
   estimateByBootstrap,
@@ -131,10 +131,10 @@ describe('the population stability index', () => {
   it('is 0 for the same counts, and the same in both directions', () => {
     fc.assert(
       fc.property(counts, counts, (some, others) => {
-        expect(computePopulationStability(some, some, [10, 10]).index).to.equal(0);
+        expect(computeStabilityIndexWithChance(some, some, [10, 10]).index).to.equal(0);
         const [there, back] = [
-          computePopulationStability(some, others, [10, 10]).index,
-          computePopulationStability(others, some, [10, 10]).index,
+          computeStabilityIndexWithChance(some, others, [10, 10]).index,
+          computeStabilityIndexWithChance(others, some, [10, 10]).index,
         ];
         expect(there).to.be.closeTo(back, 1e-12);
         expect(there).to.be.at.least(0);
@@ -143,7 +143,7 @@ describe('the population stability index', () => {
   });
 
   it("equals the textbook's formula where no bin is small", () => {
-    const { index } = computePopulationStability([300_000, 700_000], [400_000, 600_000], [1, 1]);
+    const { index } = computeStabilityIndexWithChance([300_000, 700_000], [400_000, 600_000], [1, 1]);
     expect(index).to.be.closeTo(0.1 * Math.log(4 / 3) + -0.1 * Math.log(6 / 7), 1e-5);
   });
 
@@ -158,7 +158,7 @@ describe('the population stability index', () => {
       return bins;
     };
     const beyond = Array.from({ length: 1000 }, () => {
-      const { index, byChance } = computePopulationStability(sample(300), sample(500), [300, 500]);
+      const { index, byChance } = computeStabilityIndexWithChance(sample(300), sample(500), [300, 500]);
       return index > byChance;
     });
     expect(beyond.filter(Boolean).length).to.be.within(30, 75);

@@ -4,11 +4,11 @@ import { decideSampleVerdict } from '../../../scripts/bench/sample.ts';
 import { countKeptVerdicts, findFirstVerdictMs } from '../../../scripts/chaos/accidents/disk-full.ts';
 import {
   cutAroundDifference,
-  excludeNextVerdict,
+  excludeNextVerdictMember,
   listPayersShownTwo,
 } from '../../../scripts/chaos/accidents/fleet.ts';
-import { createOverloadFigures } from '../../../scripts/chaos/attacks/overload.ts';
-import { createSoakFigures, parseGauges } from '../../../scripts/chaos/attacks/soak.ts';
+import { toOverloadFigures } from '../../../scripts/chaos/attacks/overload.ts';
+import { computeSoakFigures, parseHeapAndHandles } from '../../../scripts/chaos/attacks/soak.ts';
 import { allPass, atLeast, atMost, never, reported } from '../../../scripts/chaos/figure.ts';
 import { computePercentile, type Sample } from '../../../scripts/chaos/traffic/load.ts';
 import {
@@ -93,9 +93,9 @@ describe('a drill of a fleet', () => {
 
   it('compares no verdict that a payer would get at the moment of the question', () => {
     const answer = (at: number) => ({ decisionCount: 1, nextVerdict: { now: { at, verdict: 'WAIT' } } });
-    expect(excludeNextVerdict(answer(1))).to.deep.equal(excludeNextVerdict(answer(2)));
-    expect(excludeNextVerdict(answer(1))).to.deep.equal({ decisionCount: 1 });
-    expect(excludeNextVerdict({ next: 'cursor' })).to.deep.equal({ next: 'cursor' });
+    expect(excludeNextVerdictMember(answer(1))).to.deep.equal(excludeNextVerdictMember(answer(2)));
+    expect(excludeNextVerdictMember(answer(1))).to.deep.equal({ decisionCount: 1 });
+    expect(excludeNextVerdictMember({ next: 'cursor' })).to.deep.equal({ next: 'cursor' });
   });
 
   it('shows where answers differ, also after a long common beginning', () => {
@@ -118,21 +118,21 @@ describe('a soak', () => {
     ['a service that reported nothing', [], ['MISS', 'MISS']],
   ] as const)
     it(`judges ${what}`, () => {
-      const figures = createSoakFigures(some).slice(0, 2);
+      const figures = computeSoakFigures(some).slice(0, 2);
       expect(figures.map(({ judgement }) => judgement)).to.deep.equal(judged);
     });
 
   it('reads the gauges of Prometheus', () => {
     const text = 'nodejs_heap_size_used_bytes 1048576\nnodejs_active_handles_total 7\n';
-    expect(parseGauges(text)).to.deep.equal({ heapMib: 1, handles: 7 });
-    expect(parseGauges('').heapMib).to.be.NaN;
+    expect(parseHeapAndHandles(text)).to.deep.equal({ heapMib: 1, handles: 7 });
+    expect(parseHeapAndHandles('').heapMib).to.be.NaN;
   });
 });
 
 describe('too many callers', () => {
   it('are compared with the mean of the peak loads around them', () => {
     const load = (verdictsASecond: number) => ({ verdictsASecond, p99Ms: 1, memoryMib: 100 });
-    const figures = createOverloadFigures({ over: load(95), normal: load(89), peaks: [load(80), load(120)] });
+    const figures = toOverloadFigures({ over: load(95), normal: load(89), peaks: [load(80), load(120)] });
     expect(figures.map(({ figure, seen, judgement }) => `${figure}: ${seen} ${judgement}`)).to.deep.equal([
       'verdicts a second: peak load before, overload, peak load after: 80, 95, 120 ',
       'p99: peak load before, overload, peak load after: 1.0, 1.0, 1.0 ms ',

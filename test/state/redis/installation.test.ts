@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { DOCUMENTS_TAG, getPartition, installationKey, PARTITIONS, registerKey } from '#state/keys.ts';
+import { DOCUMENTS_TAG, getPartitionTag, installationKey, PARTITION_TAGS, registerKey } from '#state/keys.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import type { Store } from '#state/store.ts';
 import { isFitToServe, listHealthProblems } from '#workbench/upkeep/store-watch.ts';
@@ -19,7 +19,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
   let servers: RedisServers;
   const port = () => servers.nodes[0]?.port ?? 0;
   const ids = async () => {
-    const members = PARTITIONS.map((one) => command(port(), ['SMEMBERS', installationKey(one)]));
+    const members = PARTITION_TAGS.map((one) => command(port(), ['SMEMBERS', installationKey(one)]));
     return new Set((await Promise.all(members)).flat());
   };
   const giveToCopy = async (partition: string) => {
@@ -46,7 +46,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
     const store = await openPatiently(servers.url);
     const client = newClient();
     const ours = await command(port(), ['GET', registerKey('installation')]);
-    for (const one of PARTITIONS) await giveToCopy(one);
+    for (const one of PARTITION_TAGS) await giveToCopy(one);
     expect(await verdict(store, client, 'order').catch(String)).to.equal(
       'StoreUnavailable: the server of this client does not hold this installation',
     );
@@ -57,7 +57,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
         `The clients on ${store.name} get 503: it belongs to installation a-copy, and this node to ${ours}; ${REMEDY}.`,
       ],
     ]);
-    for (const one of PARTITIONS) await giveBack(one, String(ours));
+    for (const one of PARTITION_TAGS) await giveBack(one, String(ours));
     await store.check();
     expect((await store.load(client)).state.seq).to.equal(0);
     await store.close();
@@ -66,7 +66,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
   it('is on every partition before the first change', async () => {
     const store = await openPatiently(servers.url);
     const ours = await command(port(), ['GET', registerKey('installation')]);
-    for (const one of PARTITIONS)
+    for (const one of PARTITION_TAGS)
       expect(await command(port(), ['SMEMBERS', installationKey(one)])).to.deep.equal([ours]);
     await store.close();
   });
@@ -137,7 +137,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
 
   it('is put back on a partition that a server forgot for want of memory, and on no other', async () => {
     const store = await openPatiently(servers.url);
-    const [forgotten = ''] = PARTITIONS;
+    const [forgotten = ''] = PARTITION_TAGS;
     const client = newClientOf(forgotten);
     await command(port(), ['DEL', installationKey(forgotten)]);
     const refused = await verdict(store, client, 'order').catch(String);
@@ -157,7 +157,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
     const store = await openPatiently(servers.url);
     await store.close();
     const ours = await command(port(), ['GET', registerKey('installation')]);
-    await giveToCopy(PARTITIONS[7] ?? '');
+    await giveToCopy(PARTITION_TAGS[7] ?? '');
     expect(await openRedisStore(servers.url, () => {}).catch(String)).to.equal(
       `StoreUnavailable: the masters belong to several installations: 127.0.0.1:${port()} to ${ours}, 127.0.0.1:${port()} to a-copy; remove the restored copies from this cluster`,
     );
@@ -168,7 +168,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
 function newClientOf(partition: string) {
   for (;;) {
     const client = newClient();
-    if (getPartition(client.hash) === partition) return client;
+    if (getPartitionTag(client.hash) === partition) return client;
   }
 }
 
@@ -198,7 +198,7 @@ describeWithServer('redis-server', 'a Redis Cluster of which a master comes back
 
   it('refuses its clients alone, names it, and goes on with all others', async () => {
     const home = await portOf(DOCUMENTS_TAG);
-    const lost = PARTITIONS.filter((_, place) => place % 8 === 0);
+    const lost = PARTITION_TAGS.filter((_, place) => place % 8 === 0);
     const away = await Promise.all(lost.map((one) => portOf(installationKey(one))));
     const place = away.findIndex((port) => port !== home);
     const [partition = '', port = 0] = [lost[place], away[place]];
@@ -206,7 +206,7 @@ describeWithServer('redis-server', 'a Redis Cluster of which a master comes back
     expect(await verdict(store, newClientOf(partition), 'order').catch(String)).to.include(
       'does not hold this installation',
     );
-    const near = PARTITIONS[await nearTo(home)] ?? '';
+    const near = PARTITION_TAGS[await nearTo(home)] ?? '';
     await verdict(store, newClientOf(near), 'order');
     const health = await store.check();
     expect(isFitToServe(health)).to.equal(true);
@@ -226,7 +226,7 @@ describeWithServer('redis-server', 'a Redis Cluster of which a master comes back
 
   /** The number of a partition on a master. */
   async function nearTo(home: number): Promise<number> {
-    for (const [number, one] of PARTITIONS.entries())
+    for (const [number, one] of PARTITION_TAGS.entries())
       if ((await portOf(installationKey(one))) === home) return number;
     throw new Error('a master without a partition');
   }

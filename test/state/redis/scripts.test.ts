@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
-import { getPartition, installationKey, journalKey, journalLossKey, notesKey } from '#state/keys.ts';
+import { getPartitionTag, installationKey, journalKey, journalLossKey, notesKey } from '#state/keys.ts';
 import { COMMIT_RETENTION, createCommitCall, createCommitScript } from '#state/redis/clients.ts';
 import { compareAndSet, computeStamp, readStamped } from '#state/redis/compare-and-set.ts';
 import { connectRedis, type RedisConnection } from '#state/redis/connection/connection.ts';
 import { parseRedisUrl } from '#state/redis/connection/url.ts';
-import { parseKeyCount, RedisScript } from '#state/redis/script.ts';
+import { parseKeyCountFromName, RedisScript } from '#state/redis/script.ts';
 import { sightingsScript } from '#state/redis/sightings.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Commit } from '#state/store.ts';
@@ -52,7 +52,7 @@ describe('the Lua scripts', () => {
       const source = readFileSync(new URL(file, SCRIPTS), 'utf8');
       const numbers = [...source.matchAll(/KEYS\[(\d+)\]/g)].map(([, number]) => Number(number));
       const used = numbers.length === 0 ? null : Math.max(...numbers);
-      expect(parseKeyCount(file)).to.equal(used);
+      expect(parseKeyCountFromName(file)).to.equal(used);
     });
   }
 });
@@ -89,7 +89,7 @@ describeWithServer('redis-server', 'a Lua script', () => {
     it('commit-5.lua, to the entries, the decisions of a key and the notes, and notes what was lost', async () => {
       const { commands } = connection;
       const client = newClient();
-      const partition = getPartition(client.hash);
+      const partition = getPartitionTag(client.hash);
       const [keptMs, entries, decisions, notes] = [RETENTION.decisionMs, 5, 2, 2];
       const commitScript = createCommitScript({
         stateMs: keptMs,
@@ -301,7 +301,7 @@ describeWithServer('redis-server', 'a Lua script', () => {
         installation: 'ours',
       });
       const script = createCommitScript({ ...COMMIT_RETENTION, installation: 'ours' });
-      const installation = installationKey(getPartition(client.hash));
+      const installation = installationKey(getPartitionTag(client.hash));
       await connection.commands.sAdd(installation, 'ours');
       await writesNothing({ script, keys, args, numbers: [1, 7, 10, 13] }, [installation]);
     });

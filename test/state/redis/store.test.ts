@@ -6,7 +6,7 @@ import {
   claimKey,
   decisionKey,
   deviceKey,
-  getPartition,
+  getPartitionTag,
   hashName,
   hashOrderRef,
   notesKey,
@@ -132,7 +132,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
       const found = await store.decisionsOfOrder(platform, orderRef);
       expect(found.map((decision) => decision.orderRef)).to.deep.equal([orderRef]);
     }
-    const key = ordersKey(getPartition(client.hash), hashOrderRef(platform, first));
+    const key = ordersKey(getPartitionTag(client.hash), hashOrderRef(platform, first));
     const lateMs = T0 + 2 + RETENTION.decisionMs;
     for (let late = 0; late < COMMITS_PER_TIDYING; late++) await verdict(store, client, second, lateMs);
     expect(await command(port, ['ZCARD', key])).to.equal(COMMITS_PER_TIDYING);
@@ -187,7 +187,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
     const hotMs = 2 * 24 * 3_600_000;
     await verdict(store, client, 'order', T0);
     await verdict(store, client, 'order', T0 + hotMs);
-    const orders = ordersKey(getPartition(client.hash), hashOrderRef(client.platform, 'order'));
+    const orders = ordersKey(getPartitionTag(client.hash), hashOrderRef(client.platform, 'order'));
     const daysLeft = async (key: string) => Number(await command(port, ['PTTL', key])) / (24 * 3_600_000);
     const { cursor } = await store.readJournal(null, 10);
     await store.trimJournal(cursor ?? '', { journalEntries: 64, decisionsHotMs: hotMs });

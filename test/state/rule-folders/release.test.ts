@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { formatProblem } from '#decision/rules/problem.ts';
-import { computeDigest, loadDraft } from '#decision/rules/text/draft-text.ts';
+import { compileDraft, computeDigest } from '#decision/rules/text/draft-text.ts';
 import { excludeForeignParts } from '#decision/rules/text/own-part.ts';
 import { createRelease, listReleaseDifferences } from '#state/rule-folders/release.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
@@ -168,7 +168,7 @@ describe("a platform's own part of a rule set", () => {
     const files = readRuleFiles(RULES_FOLDER, []) ?? new Map<string, string>();
     const own = excludeForeignParts(files, 'shop');
     expect([...own.values()].join('\n')).not.to.include('sandbox:');
-    expect(loadDraft('p2.v10', own).ok).to.equal(true);
+    expect(compileDraft('p2.v10', own).ok).to.equal(true);
     expect(excludeForeignParts(own, 'shop')).to.equal(own);
   });
 });

@@ -14,7 +14,7 @@ import { expect } from 'chai';
 import { parseRuleSet } from '#decision/rules/parse/parse.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
-import { loadDraft } from '#decision/rules/text/draft-text.ts';
+import { compileDraft } from '#decision/rules/text/draft-text.ts';
 import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
 import { loadRuleSet, readRuleFiles, readRuleSet } from '#state/rule-folders/rule-folder.ts';
 import { ThreadedRuleReader } from '#state/rule-folders/rule-reader.ts';
@@ -89,7 +89,7 @@ describe('the folder of rule sets', () => {
     expect(!read.ok && formatProblems('rules', read.problems)).to.equal(declareRefusal);
     const files = readRuleFiles(folder, []) ?? new Map<string, string>();
     expect(parseRuleSet(SOUND_VERSION, files).ok, 'parsing alone').to.equal(true);
-    const draft = loadDraft(SOUND_VERSION, files);
+    const draft = compileDraft(SOUND_VERSION, files);
     expect(!draft.ok && formatProblems('rules', draft.problems)).to.equal(declareRefusal);
   });
 

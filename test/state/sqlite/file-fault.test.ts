@@ -2,7 +2,7 @@ import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
 import { encodeDecision } from '#decision/decision-record.ts';
-import { findFileFault } from '#state/sqlite/file-fault.ts';
+import { findDatabaseFileFault } from '#state/sqlite/file-fault.ts';
 import { JournalIndexWriter } from '#state/sqlite/journal-index.ts';
 import { JournalTable } from '#state/sqlite/journal-table.ts';
 import { getDbPath, openSqliteFile } from '#state/sqlite/open-file.ts';
@@ -37,13 +37,13 @@ describe('the check of a SQLite file', () => {
   });
 
   it('finds nothing in a whole file, also after a part of it was indexed, erased or forgotten', () => {
-    expect(findFileFault(dataDir)).to.equal(null);
+    expect(findDatabaseFileFault(dataDir)).to.equal(null);
     const [{ client } = {}] = table.entriesAfter(3, 1);
     table.append(T0, null, 'e[]');
     table.erase(String(client));
     table.forgetShipped(2, { journalEntries: 0, decisionsHotMs: 0 });
     table.removeOld(T0);
-    expect(findFileFault(dataDir)).to.equal(null);
+    expect(findDatabaseFileFault(dataDir)).to.equal(null);
   });
 
   it('finds an entry to which the index of the journal does not lead, by its payer or its order', () => {
@@ -52,17 +52,17 @@ describe('the check of a SQLite file', () => {
     expect(keys).to.have.length(2);
     for (const { key } of keys) {
       remove.run(5, Number(key));
-      expect(findFileFault(dataDir)).to.equal(
+      expect(findDatabaseFileFault(dataDir)).to.equal(
         'the index of the journal does not lead to the entry at position 5',
       );
       db.prepare('INSERT INTO journal_index (partition, key, position) VALUES (0, ?, 5)').run(Number(key));
-      expect(findFileFault(dataDir)).to.equal(null);
+      expect(findDatabaseFileFault(dataDir)).to.equal(null);
     }
   });
 
   it('finds an index that is said to reach further than the journal', () => {
     table.noteProgress({ indexed: 12 });
-    expect(findFileFault(dataDir)).to.equal(
+    expect(findDatabaseFileFault(dataDir)).to.equal(
       'the index of the journal is said to reach position 12, but the newest entry has position 11',
     );
   });
@@ -77,6 +77,6 @@ describe('the check of a SQLite file', () => {
     expect(statSync(getDbPath(dataDir)).size).to.be.at.least(page * bytes);
     writeSync(file, Buffer.alloc(bytes, 0xff), 0, bytes, (page - 1) * bytes);
     closeSync(file);
-    expect(findFileFault(dataDir)).to.match(/malformed|page/);
+    expect(findDatabaseFileFault(dataDir)).to.match(/malformed|page/);
   });
 });

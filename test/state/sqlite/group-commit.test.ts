@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { SqliteCheckpointer } from '#state/sqlite/checkpoints.ts';
-import { GroupCommit, repeatInOneTransaction } from '#state/sqlite/group-commit.ts';
+import { GroupCommit, repeatWithinLockTime } from '#state/sqlite/group-commit.ts';
 import { StoreLate } from '#state/store-errors.ts';
 import { removeDirectory, temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
@@ -216,7 +216,7 @@ describe('background work in one transaction', () => {
       left--;
       return left > 0;
     };
-    const isMore = repeatInOneTransaction(step, () => atMs);
+    const isMore = repeatWithinLockTime(step, () => atMs);
     return { steps: steps - left, isMore };
   };
 

@@ -6,7 +6,11 @@ import { encodeDecision } from '#decision/decision-record.ts';
 import { type ClientKey, toPlatformName } from '#decision/payer/client-key.ts';
 import { RETENTION } from '#state/retention.ts';
 import { JournalIndexWriter } from '#state/sqlite/journal-index.ts';
-import { createEntrySearchSql, getIndexPartition, JournalTable } from '#state/sqlite/journal-table.ts';
+import {
+  createEntrySearchSql,
+  getIndexPartitionOfPosition,
+  JournalTable,
+} from '#state/sqlite/journal-table.ts';
 import { getDbPath, openSqliteFile } from '#state/sqlite/open-file.ts';
 import { SEARCH_READS_MAX } from '#state/sqlite/unindexed-entries.ts';
 import { TEST_SALT } from '../../decision/payer/client-keys.ts';
@@ -240,7 +244,7 @@ describe("SQLite's table of the journal", () => {
     table.removeOld(T0 + 5 + DAY_MS);
     table.removeOldIndex();
     expect(partitions()).to.deep.equal([1]);
-    expect(getIndexPartition(2 ** 18)).to.equal(1);
+    expect(getIndexPartitionOfPosition(2 ** 18)).to.equal(1);
     expect(ofClient(client)).to.have.length(3);
   });
 });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { Audit, type AuditEntry, TooManyAuditedChanges } from '#workbench/access/audit.ts';
 import { checkAuditChain } from '#workbench/access/audit-check.ts';
-import { AuditEndWriter } from '#workbench/access/audit-end-writer.ts';
+import { AuditEndLogger } from '#workbench/access/audit-end-writer.ts';
 import { clientKey } from '../../decision/payer/client-keys.ts';
 import { newPlatform } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
@@ -104,7 +104,7 @@ describe('the newest entry of the audit', () => {
     let now = 0;
     let end: { number: number; hash: string } | null = null;
     const told: unknown[] = [];
-    const auditEnd = new AuditEndWriter({
+    const auditEnd = new AuditEndLogger({
       auditLog: { end: async () => (now > 3 * HOUR_MS ? Promise.reject(new Error('it is away')) : end) },
       clock: () => now,
       onTold: (known) => told.push([now, known]),

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { formatProblem } from '#decision/rules/problem.ts';
 import { BREACH_DESCRIPTIONS, PROMISE_BREACHES, type PromiseBreach } from '#decision/rules/promises.ts';
-import { formatExample } from '#decision/rules/proof/example.ts';
+import { formatExampleFacts } from '#decision/rules/proof/example.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
 import { findBrokenPromises } from '#workbench/authoring/promises.ts';
@@ -45,7 +45,8 @@ function told(lines: readonly string[]): readonly string[] {
   const changes = editsOf(given);
   const rules = edited(changes);
   const notes = findBrokenPromises(rules, editedFiles(changes)).flatMap((note) => {
-    const example = 'example' in note && note.example !== null ? [`  ${formatExample(note.example)}`] : [];
+    const example =
+      'example' in note && note.example !== null ? [`  ${formatExampleFacts(note.example)}`] : [];
     return [formatProblem(note), ...example];
   });
   return [...given, ...steps, ...notes, ...shownBy(steps, rules)];

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { NullableFactValue } from '#decision/facts/fact.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
-import type { Example } from '#decision/rules/proof/example.ts';
+import type { ExampleFacts } from '#decision/rules/proof/example.ts';
 import { Reasoner } from '#decision/rules/proof/reasoner.ts';
 import type { Rule } from '#decision/rules/rule-set.ts';
 import {
@@ -60,7 +60,7 @@ function matches(rule: Rule<Group>, values: readonly NullableFactValue[]): boole
 }
 
 /** The values of an example by the places of the facts; a fact that it does not name has its first value. */
-function valuesIn(example: Example | null): readonly NullableFactValue[] {
+function valuesIn(example: ExampleFacts | null): readonly NullableFactValue[] {
   return FACTS.map(({ ref, values }) => {
     const value = example?.[ref.label];
     return value === undefined ? (values[0] ?? false) : value;

@@ -8,7 +8,7 @@ import { toPlatformName } from '#decision/payer/client-key.ts';
 import { HEAD_REGISTER } from '#history/archive/s3/bucket-home.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import { STORE_ACCEPTED_REGISTER } from '#state/documents.ts';
-import type { KnownInstallation } from '#state/known-installation.ts';
+import type { InstallationIdentity } from '#state/known-installation.ts';
 import { openStore } from '#state/open-store.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { SECRET_REGISTER } from '#workbench/upkeep/signal-secret.ts';
@@ -105,7 +105,7 @@ describe('state accept-empty', () => {
   const place = { redisUrl: null, dataDir };
   const store = (also = {}) => openStore({ ...place, ...also }, () => {});
   const accept = () => scoring(['state', 'accept-empty', '--reason', 'the disk was lost'], env);
-  let installation: KnownInstallation;
+  let installation: InstallationIdentity;
 
   before(async () => {
     const lived = await store();

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { markOddLetters } from '#workbench/console/page/parts/odd-letters.ts';
+import { splitAtOddLetters } from '#workbench/console/page/parts/odd-letters.ts';
 
 /** As people see it: marks in brackets. */
 function show(name: string) {
-  return markOddLetters(name)
+  return splitAtOddLetters(name)
     .map(({ text, mark }) => (mark === null ? text : `[${mark}]`))
     .join('');
 }
@@ -31,7 +31,7 @@ describe('a name in the console', () => {
 
   it('loses nothing of itself', () => {
     const rejoined = (name: string) =>
-      markOddLetters(name)
+      splitAtOddLetters(name)
         .map(({ text }) => text)
         .join('');
     fc.assert(

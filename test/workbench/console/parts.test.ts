@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { WithMomentsAsText } from '#base/shapes.ts';
-import type { RolloutEntry } from '#checkout/rollout/rollout.ts';
+import type { RolloutHistoryEntry } from '#checkout/rollout/rollout.ts';
 import { RULE_VERSION_FORM, RULE_VERSION_PATTERN } from '#decision/rules/rule-set.ts';
 import {
   formatDateTime,
@@ -11,7 +11,7 @@ import {
   parseMinute,
   showTimesInUtc,
   toMomentText,
-  VERSION_FORM,
+  VERSION_NAME_FORM_TEXT,
   VERSION_NAME_PATTERN,
 } from '#workbench/console/page/parts/format.ts';
 import { listTimeMarks } from '#workbench/console/page/parts/marks.ts';
@@ -77,7 +77,7 @@ describe('a time in the console', () => {
 describe("the console's field for the name of a version", () => {
   it('takes what the service takes', () => {
     expect(`^${VERSION_NAME_PATTERN}$`).to.equal(RULE_VERSION_PATTERN);
-    expect(VERSION_FORM).to.equal(RULE_VERSION_FORM);
+    expect(VERSION_NAME_FORM_TEXT).to.equal(RULE_VERSION_FORM);
   });
 });
 
@@ -85,7 +85,7 @@ const HOUR_MS = 3_600_000;
 const [P2_V10, P2_V11] = [versionOf('p2.v10'), versionOf('p2.v11')];
 const span = { from: 10 * HOUR_MS, to: 20 * HOUR_MS };
 
-type ShownEntry = WithMomentsAsText<RolloutEntry>;
+type ShownEntry = WithMomentsAsText<RolloutHistoryEntry>;
 
 const change = (hour: number, more: Partial<ShownEntry>): ShownEntry => ({
   at: toMomentText(hour * HOUR_MS),

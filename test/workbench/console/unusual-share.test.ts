@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { toMomentText } from '#workbench/console/page/parts/format.ts';
-import { findUnusualShare, toUsualHoursQuery } from '#workbench/console/page/parts/unusual-share.ts';
+import { compareWithUsualShares, toUsualHoursQuery } from '#workbench/console/page/parts/unusual-share.ts';
 
 const SLOT_MS = 3 * 3_600_000;
 const SLOTS = 66;
 const START = Date.UTC(2026, 10, 1);
 
-type Explored = Parameters<typeof findUnusualShare>[0];
+type Explored = Parameters<typeof compareWithUsualShares>[0];
 
 /** Verdicts of nine days in slots of three hours; `blockedOf` says how many of each slot's are BLOCK. */
 function explored(perSlot: number, blockedOf: (slot: number) => number): Explored {
@@ -41,7 +41,7 @@ const isNow = (slot: number) => slot >= SLOTS - 2;
 
 describe('the comparison with the same hours of the last eight days', () => {
   it('finds the verdict whose share rose by more than chance and by ten points', () => {
-    const found = findUnusualShare(explored(100, (slot) => (isNow(slot) ? 40 : 8 + (slot % 5))));
+    const found = compareWithUsualShares(explored(100, (slot) => (isNow(slot) ? 40 : 8 + (slot % 5))));
     expect(found?.unusual?.verdict).to.equal('BLOCK');
     expect(found?.unusual?.share).to.equal(40);
     expect(found?.unusual?.usual).to.be.closeTo(10, 1);
@@ -49,13 +49,15 @@ describe('the comparison with the same hours of the last eight days', () => {
   });
 
   it('finds nothing in a rise of less than ten points, however certain it is', () => {
-    expect(findUnusualShare(explored(10_000, (slot) => (isNow(slot) ? 1900 : 1000)))).to.deep.equal({
+    expect(compareWithUsualShares(explored(10_000, (slot) => (isNow(slot) ? 1900 : 1000)))).to.deep.equal({
       unusual: null,
     });
   });
 
   it('finds nothing in a rise that other days had, too', () => {
-    const found = findUnusualShare(explored(100, (slot) => (Math.floor((slot + 6) / 8) % 2 === 0 ? 40 : 10)));
+    const found = compareWithUsualShares(
+      explored(100, (slot) => (Math.floor((slot + 6) / 8) % 2 === 0 ? 40 : 10)),
+    );
     expect(found).to.deep.equal({ unusual: null });
   });
 
@@ -68,7 +70,7 @@ describe('the comparison with the same hours of the last eight days', () => {
         (draws) => {
           const blockedOf = (slot: number) =>
             draws.slice(slot * 40, slot * 40 + 40).filter((draw) => draw < 20).length;
-          if (findUnusualShare(explored(40, blockedOf))?.unusual) alarms++;
+          if (compareWithUsualShares(explored(40, blockedOf))?.unusual) alarms++;
         },
       ),
       { numRuns: worlds, seed: 1, endOnFailure: true },
@@ -77,11 +79,11 @@ describe('the comparison with the same hours of the last eight days', () => {
   });
 
   it('says nothing where too few verdicts, or too few days, are known', () => {
-    expect(findUnusualShare(explored(10, (slot) => (isNow(slot) ? 9 : 0)))).to.equal(null);
+    expect(compareWithUsualShares(explored(10, (slot) => (isNow(slot) ? 9 : 0)))).to.equal(null);
     const all = explored(100, () => 10);
     const young = { ...all, all: all.all.map((number, slot) => (slot > SLOTS - 20 ? number : 0)) };
-    expect(findUnusualShare(young)).to.equal(null);
-    expect(findUnusualShare({ ...all, slots: [], all: [], values: [] })).to.equal(null);
+    expect(compareWithUsualShares(young)).to.equal(null);
+    expect(compareWithUsualShares({ ...all, slots: [], all: [], values: [] })).to.equal(null);
   });
 
   it('is asked for so that its slots begin at whole hours of three, and the newest one holds now', () => {

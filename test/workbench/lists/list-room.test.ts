@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { encodeEntry, hashEntryId, type ListEntry } from '#checkout/lists/list-entry.ts';
-import { ListCopy } from '#checkout/lists/list-node.ts';
+import { SharedListsCopy } from '#checkout/lists/list-node.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { ListOwner } from '#decision/shared-lists.ts';
 import { deriveCasePseudonym } from '#workbench/authoring/case-pseudonym.ts';
@@ -38,8 +38,8 @@ function entryOf(
   };
 }
 
-function copyOf(...entries: readonly ListEntry[]): ListCopy {
-  const copy = new ListCopy(deriveCasePseudonym);
+function copyOf(...entries: readonly ListEntry[]): SharedListsCopy {
+  const copy = new SharedListsCopy(deriveCasePseudonym);
   for (const [index, entry] of entries.entries())
     copy.applyRecord({ id: hashEntryId(entry), version: index + 1, text: encodeEntry(entry) });
   return copy;

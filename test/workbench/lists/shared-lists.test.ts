@@ -5,7 +5,7 @@ import { encodeEntry, hashEntryId } from '#checkout/lists/list-entry.ts';
 import { ListNode } from '#checkout/lists/list-node.ts';
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
-import { createDeviceNames, createPseudonymizer } from '#decision/pseudonym.ts';
+import { createPlatformDeviceNameConverter, createPseudonymizer } from '#decision/pseudonym.ts';
 import type { RequestLookupParts } from '#decision/shared-lists.ts';
 import type { ListLog, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
@@ -18,7 +18,7 @@ import { describeOnStores } from '../../stores/describe-on-stores.ts';
 const NOW = Date.UTC(2026, 10, 21);
 const SECRET = 'a secret of this test that is long enough';
 const pseudonym = createPseudonymizer(SECRET);
-const names = createDeviceNames(SECRET);
+const names = createPlatformDeviceNameConverter(SECRET);
 
 let platforms = 0;
 

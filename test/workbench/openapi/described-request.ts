@@ -1,5 +1,5 @@
 import type { OpenApiDocument, OperationObject } from '#workbench/openapi/document.ts';
-import { createCallerDocument } from '#workbench/platform/caller-document.ts';
+import { createCallerApiDocument } from '#workbench/platform/caller-document.ts';
 import { createPlatformDocument } from '#workbench/platform/platform-operations.ts';
 import { DescribedApi } from './described-api.ts';
 import type { Ask } from './live-api.ts';
@@ -44,7 +44,7 @@ export interface DescribedOperation {
 
 /** Every operation of both documents. */
 export function describedOperations(): readonly DescribedOperation[] {
-  return [createCallerDocument(''), createPlatformDocument()].flatMap((document: OpenApiDocument) => {
+  return [createCallerApiDocument(''), createPlatformDocument()].flatMap((document: OpenApiDocument) => {
     const api = new DescribedApi(document);
     return Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({

@@ -6,12 +6,12 @@ import { GRANTABLE_OPERATIONS } from '#checkout/access/access-keys.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { excludeForeignParts } from '#decision/rules/text/own-part.ts';
-import { ID_FILE } from '#history/archive/archive-home.ts';
+import { ARCHIVE_ID_FILE } from '#history/archive/archive-home.ts';
 import { TABLES } from '#history/archive/tables.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { createCallerDocument } from '#workbench/platform/caller-document.ts';
+import { createCallerApiDocument } from '#workbench/platform/caller-document.ts';
 import { createPlatformDocument } from '#workbench/platform/platform-operations.ts';
 import { until } from '../../servers/until.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
@@ -23,7 +23,7 @@ import { type Coded, DescribedApi, type Promised } from './described-api.ts';
 import { ARCHIVE, type Ask, get, Live, post, put } from './live-api.ts';
 import { refusedStatuses } from './refusals.ts';
 
-const callers = new DescribedApi(createCallerDocument(''));
+const callers = new DescribedApi(createCallerApiDocument(''));
 const platform = new DescribedApi(createPlatformDocument());
 
 interface Case {
@@ -370,7 +370,7 @@ function whenArchived(good: Ask, isThere: boolean) {
   return async (live: Live): Promise<Ask> => {
     await dropJobs(live);
     mkdirSync(ARCHIVE, { recursive: true });
-    writeFileSync(join(ARCHIVE, ID_FILE), 'here');
+    writeFileSync(join(ARCHIVE, ARCHIVE_ID_FILE), 'here');
     const claimed = await live.store.registers.read(ARCHIVE_REGISTER);
     await live.store.registers.compareAndSet(ARCHIVE_REGISTER, claimed, isThere ? 'here' : 'elsewhere');
     return good;
@@ -668,7 +668,7 @@ describe('the API documents as served', () => {
     const { callerUrl, platformUrl } = service.application;
     const forCallers = await call('GET', `${callerUrl}/openapi.json`, {});
     expect(callerUrl).to.match(/\/pay$/);
-    expect(forCallers.body).to.deep.equal(JSON.parse(JSON.stringify(createCallerDocument('/pay'))));
+    expect(forCallers.body).to.deep.equal(JSON.parse(JSON.stringify(createCallerApiDocument('/pay'))));
     expect(forCallers.body).to.have.nested.property('servers[0].url', '/pay');
     const forPlatform = await (await fetch(`${platformUrl}/openapi.json`)).json();
     expect(forPlatform).to.deep.equal(JSON.parse(JSON.stringify(createPlatformDocument())));

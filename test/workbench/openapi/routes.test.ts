@@ -1,7 +1,7 @@
 import Router from '@koa/router';
 import { expect } from 'chai';
 import Koa from 'koa';
-import { createCallerDocument } from '#workbench/platform/caller-document.ts';
+import { createCallerApiDocument } from '#workbench/platform/caller-document.ts';
 import { createPlatformDocument } from '#workbench/platform/platform-operations.ts';
 import { disagreements, operationsOf, routesOf } from './described-routes.ts';
 import { Live } from './live-api.ts';
@@ -26,7 +26,7 @@ function filesAmong(routes: readonly string[]): readonly string[] {
   return [...DOCUMENTATION.map((path) => `GET ${path}`), ...page];
 }
 
-const OPERATIONS = [createCallerDocument(''), createPlatformDocument()].flatMap((document) =>
+const OPERATIONS = [createCallerApiDocument(''), createPlatformDocument()].flatMap((document) =>
   operationsOf(document),
 );
 

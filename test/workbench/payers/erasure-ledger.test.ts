@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { toClientNumber, toPlatformName } from '#decision/payer/client-key.ts';
+import { toClientNumberText, toPlatformName } from '#decision/payer/client-key.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { ErasureLedger, LedgerUnusable } from '#workbench/payers/erasure.ts';
 import { clientKey } from '../../decision/payer/client-keys.ts';
@@ -73,7 +73,7 @@ describe('the erasure ledger', () => {
     try {
       for (const start of ['first', 'next']) {
         await (await startService({ store, erasureLedger: ledger })).stop();
-        expect(await erasures(), start).to.deep.equal([toClientNumber(clientKey(SHOP, 'ann').hash)]);
+        expect(await erasures(), start).to.deep.equal([toClientNumberText(clientKey(SHOP, 'ann').hash)]);
       }
     } finally {
       await remove();

@@ -4,12 +4,12 @@ import { DAY_MS } from '#base/duration.ts';
 import {
   type ArmClients,
   computeLogEvidence,
-  findGuardBreach,
+  explainGuardBreach,
   getTrialStage,
   listImprovedShares,
 } from '#checkout/rollout/guard.ts';
 import { type Candidate, createFirstRollout, type Rollout } from '#checkout/rollout/rollout.ts';
-import type { TrialCounts } from '#checkout/rollout/trial-counts.ts';
+import type { TrialStageCounts } from '#checkout/rollout/trial-counts.ts';
 import type { Decision } from '#decision/decision.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { toTrialView } from '#workbench/rollout/trial-view.ts';
@@ -122,7 +122,7 @@ describe('the view of a trial', () => {
 /** The path to a figure, and the figure. */
 type Figure = readonly [...path: string[], count: number];
 
-function countsOf(candidate: Candidate, ...figures: readonly Figure[]): TrialCounts {
+function countsOf(candidate: Candidate, ...figures: readonly Figure[]): TrialStageCounts {
   const tally = Object.fromEntries(
     figures.map((figure) => [JSON.stringify(figure.slice(0, -1)), Number(figure.at(-1))]),
   );
@@ -142,13 +142,13 @@ const clients = (seen: number, blocked: number, more: Partial<ArmClients['active
 describe('the guard of a canary', () => {
   it('names the share that strayed, with the clients of both sides, the limit and the probability', () => {
     const arms = { active: clients(9000, 450), candidate: clients(1000, 150) };
-    expect(findGuardBreach(arms, 10, 5)).to.match(
+    expect(explainGuardBreach(arms, 10, 5)).to.match(
       /^BLOCK share 15\.0 % of 1000 clients against 5\.0 % of 9000: more than 5 points apart; chance alone shows this in fewer than 1 of \d+ trials$/,
     );
   });
 
   const breach = (active: object, candidate: object) =>
-    findGuardBreach({ active: clients(1000, 0, active), candidate: clients(1000, 0, candidate) }, 50, 5);
+    explainGuardBreach({ active: clients(1000, 0, active), candidate: clients(1000, 0, candidate) }, 50, 5);
 
   it('checks waits, bot flags and payments as well', () => {
     expect(breach({ waited: 100 }, { waited: 400 })).to.match(/^WAIT share 40\.0 %/);
@@ -161,7 +161,7 @@ describe('the guard of a canary', () => {
   it('keeps a candidate that is better, and says so', () => {
     const active = clients(1000, 400, { waited: 400, bots: 300, paid: 300 });
     const candidate = clients(1000, 10, { waited: 10, bots: 10, paid: 600 });
-    expect(findGuardBreach({ active, candidate }, 50, 5)).to.equal(null);
+    expect(explainGuardBreach({ active, candidate }, 50, 5)).to.equal(null);
     const gains = listImprovedShares({ active, candidate }, 50, 5);
     expect(gains.map((gain) => gain.split(' of 1000')[0])).to.deep.equal([
       'BLOCK share 1.0 %',
@@ -174,16 +174,20 @@ describe('the guard of a canary', () => {
 
   it('accepts a difference within the points, however certain', () => {
     const arms = { active: clients(100_000, 5000), candidate: clients(100_000, 9000) };
-    expect(findGuardBreach(arms, 50, 5)).to.equal(null);
+    expect(explainGuardBreach(arms, 50, 5)).to.equal(null);
   });
 
   it('accepts a difference that chance explains', () => {
-    expect(findGuardBreach({ active: clients(100, 5), candidate: clients(100, 12) }, 50, 5)).to.equal(null);
+    expect(explainGuardBreach({ active: clients(100, 5), candidate: clients(100, 12) }, 50, 5)).to.equal(
+      null,
+    );
   });
 
   it('compares nothing when one arm has no client, or all clients are in the canary', () => {
-    expect(findGuardBreach({ active: clients(0, 0), candidate: clients(900, 900) }, 50, 5)).to.equal(null);
-    expect(findGuardBreach({ active: clients(900, 0), candidate: clients(900, 900) }, 100, 5)).to.equal(null);
+    expect(explainGuardBreach({ active: clients(0, 0), candidate: clients(900, 900) }, 50, 5)).to.equal(null);
+    expect(explainGuardBreach({ active: clients(900, 0), candidate: clients(900, 900) }, 100, 5)).to.equal(
+      null,
+    );
   });
 });
 
@@ -260,7 +264,7 @@ describe('the guard over a trial in which clients are answered and pay later on'
     Array.from({ length: seeds }, (_, seed) => seed).filter((seed) =>
       trials(seed, percent, moreBlocked)
         .take(2000)
-        .some((arms) => findGuardBreach(arms, percent, 5) !== null),
+        .some((arms) => explainGuardBreach(arms, percent, 5) !== null),
     ).length;
 
   it('withdraws at most 1 of 100 candidates with the same rules', () => {

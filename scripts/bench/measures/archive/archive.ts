@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { Archive } from '#history/archive/archive.ts';
-import { verifyArchive } from '#workbench/verify/verify-archive.ts';
+import { verifyArchivedDecisions } from '#workbench/verify/verify-archive.ts';
 import { RULES_FOLDER } from '../../../../test/service/current-rules.ts';
 import { createFigureMaker, type Figure } from '../../figure.ts';
 import type { BenchPlan } from '../../plan.ts';
@@ -10,7 +10,7 @@ import { buildDayArchive } from './made-up-archive.ts';
 const figure = createFigureMaker('archive');
 
 /** Measures the size on disk of a made-up day of payments with random ids, and whether all of it is verified. */
-export async function* measureArchive(plan: BenchPlan): AsyncGenerator<Figure> {
+export async function* measureArchiveSize(plan: BenchPlan): AsyncGenerator<Figure> {
   const day = await buildDayArchive(plan);
   yield* sizes(day);
   yield* verifying(plan, day.folder);
@@ -31,7 +31,7 @@ async function* verifying({ onProgress }: BenchPlan, archiveDir: string): AsyncG
   onProgress('archive: verifying its decisions');
   const ask = { archiveDir, rulesDir: dirname(RULES_FOLDER), onProgress: () => {} };
   const { result, cpuSeconds } = await measureUsage(() =>
-    verifyArchive({ ...ask, signalSecrets: [], from: null, to: null, threads: 1 }),
+    verifyArchivedDecisions({ ...ask, signalSecrets: [], from: null, to: null, threads: 1 }),
   );
   const { checked, reproduced } = result;
   yield figure('decisions verified', checked, '');

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
-import { writeSalt } from '#history/archive/archived-salt.ts';
+import { writeSaltIfMissing } from '#history/archive/archived-salt.ts';
 import { formatDay } from '#history/archive/period.ts';
 import { QueryEngine } from '#history/archive/query-engine.ts';
 import { RowBuffer } from '#history/archive/row-buffer.ts';
@@ -10,7 +10,7 @@ import { SegmentWriter } from '#history/archive/segment-writer.ts';
 import { findNextMerge } from '#history/archive/ship/next-merge.ts';
 import { toRow } from '#history/archive/tables.ts';
 import type { JournalEntry } from '#state/journal.ts';
-import { getPartition, getPartitionNumber } from '#state/keys.ts';
+import { getNumberOfPartitionTag, getPartitionTag } from '#state/keys.ts';
 import { clientKey, TEST_SALT } from '../../../../test/decision/payer/client-keys.ts';
 import { currentRules } from '../../../../test/service/current-rules.ts';
 import { MadeUpHistory } from '../../made-up-history.ts';
@@ -26,7 +26,7 @@ export async function buildDayArchive({ archivesDir, decisions, onProgress }: Be
   if (countDecisions(archive) === decisions && mergeOf(archive) === null) return archive;
   // An interrupted run cannot be continued, because its payers are not known any more.
   rmSync(archive.folder, { recursive: true, force: true });
-  await writeSalt(archive.home, TEST_SALT);
+  await writeSaltIfMissing(archive.home, TEST_SALT);
   const history = new MadeUpHistory(currentRules(), MIDNIGHT, DAY_MS / (decisions + 1));
   await writing(archive, async (writer) => {
     for (let done = 0; done < decisions; done += PORTION) {
@@ -81,7 +81,7 @@ export async function buildDaysArchive(plan: BenchPlan, day: Archive): Promise<A
 }
 
 function partitionHolding(entry: JournalEntry): number {
-  return getPartitionNumber(getPartition(hashOf(entry)));
+  return getNumberOfPartitionTag(getPartitionTag(hashOf(entry)));
 }
 
 function hashOf({ platform, clientIdKey }: JournalEntry): string {

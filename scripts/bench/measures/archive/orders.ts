@@ -20,7 +20,7 @@ const target = { atMost: 300 };
  * Measures how long it takes to look up an order in an archive of many days. Half of these orders are not in the
  * archive.
  */
-export async function* measureOrders(plan: BenchPlan): AsyncGenerator<Figure> {
+export async function* measureOrderLookup(plan: BenchPlan): AsyncGenerator<Figure> {
   const days = await buildDaysArchive(plan, await buildDayArchive(plan));
   const all = countDecisions(days);
   plan.onProgress(`orders: finding orders among ${all} decisions`);

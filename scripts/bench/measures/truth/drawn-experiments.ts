@@ -36,7 +36,9 @@ interface Inequality {
   readonly amounts: number;
 }
 
+/** Drawn payers of whom a few have most of the orders, and whose amounts differ much. */
 export const UNEQUAL_PAYERS: Inequality = { orders: 1.5, amounts: 1.2 };
+/** Drawn payers with about as many orders as each other, and with similar amounts. */
 export const SIMILAR_PAYERS: Inequality = { orders: 4, amounts: 0.5 };
 
 /** Draws a client. Two of five never pay. Some of the others order again and again, and a few take payments back. */

@@ -2,7 +2,7 @@ import type { RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import { isAttempt } from '#decision/conclude-verdict.ts';
 import { type DrawHoldouts, HOLDOUT_PERIOD_MS } from '#decision/holdout.ts';
-import { type ClientKey, toClientNumber, toPlatformName } from '#decision/payer/client-key.ts';
+import { type ClientKey, toClientNumberText, toPlatformName } from '#decision/payer/client-key.ts';
 import type { Store } from '#state/store.ts';
 import { scoringService } from '../../../../test/service/scoring-service.ts';
 import { seeded } from '../../../../test/simulation/seeded-random.ts';
@@ -245,7 +245,7 @@ function payerOf(client: ClientKey, place: number, { seed, inRings }: Omit<World
 /** Notes that a payer met the rule with the holdout, once in each period with one draw. */
 function enter(payer: Payer | undefined, at: number, isHeldOut: boolean): void {
   if (payer === undefined || at < (payer.entries.at(-1)?.endsAt ?? 0)) return;
-  const offsetMs = Number(BigInt(toClientNumber(payer.client.hash)) % BigInt(HOLDOUT_PERIOD_MS));
+  const offsetMs = Number(BigInt(toClientNumberText(payer.client.hash)) % BigInt(HOLDOUT_PERIOD_MS));
   const period = Math.floor((at + offsetMs) / HOLDOUT_PERIOD_MS);
   payer.entries.push({ at, endsAt: (period + 1) * HOLDOUT_PERIOD_MS - offsetMs, isHeldOut });
 }

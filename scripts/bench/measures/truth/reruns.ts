@@ -3,7 +3,7 @@ import { createFixedRuleSource } from '#checkout/rollout/loaded-rules.ts';
 import { createHoldoutDraw, type DrawHoldouts, NO_HOLDOUTS } from '#decision/holdout.ts';
 import { DEFAULT_OBJECTIVE, encodeObjective } from '#decision/objective.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import type { DecidingRules } from '#history/evidence/question.ts';
+import type { DecidingRuleSetRef } from '#history/evidence/question.ts';
 import type { HoldoutResult } from '#history/evidence/report/holdout.ts';
 import { reportRuleWorth } from '#history/evidence/report/report.ts';
 import { type Evidence, withEvidence } from '#history/evidence/source/evidence.ts';
@@ -163,7 +163,7 @@ async function netOf(
   evidence: Evidence,
   rules: RuleSet,
   rule: string,
-  recorded: (decided: DecidingRules) => RuleSet | null = () => null,
+  recorded: (decided: DecidingRuleSetRef) => RuleSet | null = () => null,
 ): Promise<HoldoutResult['net']> {
   const objective = { ...DEFAULT_OBJECTIVE, ...OBJECTIVE };
   const { rules: found } = await reportRuleWorth(evidence, { rules, by: null, objective, recorded });
@@ -183,7 +183,7 @@ function netByTrial(version: string, plan: WorldPlan): Promise<HoldoutResult['ne
     await new PayerWorld(store, node, plan, NO_HOLDOUTS).live();
     await node.stop();
     const rules = await fixed(store, 'p2.v10');
-    const recorded = ({ ruleVersion }: DecidingRules) => node.rules.findByVersion(ruleVersion);
+    const recorded = ({ ruleVersion }: DecidingRuleSetRef) => node.rules.findByVersion(ruleVersion);
     return archived(store, (evidence) => netOf(evidence, rules, 'blocked-by-unpaid-chain', recorded));
   });
 }

@@ -9,7 +9,7 @@ import { searchThrottle } from '#base/work/step-throttle.ts';
 import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
-  authenticate,
+  authenticateAndAuthorize,
   type CallerSources,
   isStillAuthorized,
   type RequiredGrant,
@@ -92,6 +92,7 @@ export interface DeclaredOperation<Parts> extends OperationSpec {
   readonly run: (ctx: RouteContext, parts: Parts, listener: ListenerPolicy) => Promise<unknown>;
 }
 
+/** A declared operation with its method, path, operationId and tag. */
 export interface Operation<Parts> extends DeclaredOperation<Parts> {
   readonly method: Method;
   readonly path: string;
@@ -167,7 +168,7 @@ export function declareOperation<Parts, Body = never>(
     body: body ?? null,
     run: async (ctx, parts, listener) => {
       const { isStrict, whileReading, searches } = listener;
-      const caller = await authenticate(ctx, listener, grant);
+      const caller = await authenticateAndAuthorize(ctx, listener, grant);
       listener.assignPlatform(ctx, caller.platform);
       if (isStrict) requireKnownParameters(ctx, rest.parameters ?? []);
       let reading: Promise<Body> | null = null;
@@ -302,7 +303,7 @@ export function createBodyChecker<S extends TSchema>(schema: S) {
 }
 
 /** Creates a router that matches each path only in this exact spelling. */
-export function createStrictRouter(prefix: string): Router<RequestState> {
+export function createExactPathRouter(prefix: string): Router<RequestState> {
   return new Router<RequestState>({ prefix, strict: true, sensitive: true });
 }
 

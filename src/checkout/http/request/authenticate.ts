@@ -72,7 +72,7 @@ export interface CallerSources {
 }
 
 /** Identifies the caller (401) and checks the grant (403), as section 5 of the interface says. */
-export async function authenticate(
+export async function authenticateAndAuthorize(
   ctx: ParameterizedContext<RequestState>,
   { keys, browsers }: CallerSources,
   grant: RequiredGrant,
@@ -82,7 +82,7 @@ export async function authenticate(
   const caller =
     key === null && browsers !== null
       ? await browsers.requireSessionCaller(ctx)
-      : requireKeyCaller(await keys.authenticate(key ?? refuseMissingKey()));
+      : requireCallerOfKey(await keys.authenticate(key ?? refuseMissingKey()));
   ctx.state.caller = caller;
   ctx.state.operation = requireGrant(caller, grant);
   return caller;
@@ -95,7 +95,7 @@ export async function isStillAuthorized(
   grant: RequiredGrant,
 ): Promise<boolean> {
   try {
-    await authenticate(ctx, callers, grant);
+    await authenticateAndAuthorize(ctx, callers, grant);
     return true;
   } catch (error) {
     if (error instanceof HttpProblem) return false;
@@ -104,7 +104,7 @@ export async function isStillAuthorized(
 }
 
 /** Returns the caller with this key. Throws 401 if the key is null. */
-export function requireKeyCaller(key: AccessKey | null): Caller {
+export function requireCallerOfKey(key: AccessKey | null): Caller {
   if (key !== null) return toKeyCaller(key);
   throw UNKNOWN_KEY.problem('The access key is not known, was revoked, or has expired.');
 }

@@ -144,7 +144,7 @@ export const ProblemSchema = named(
  * Runs work. If the work throws an error of one of the `kinds`, throws the problem that `problem` makes of its
  * message.
  */
-export async function refuseKnownErrors<T>(
+export async function runRefusingKnownErrors<T>(
   work: () => Promise<T>,
   problem: (message: string) => HttpProblem,
   ...kinds: readonly (new (

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
-import { type Pseudonymize, parseAddress, toNetwork } from '#decision/addresses.ts';
+import { type Pseudonymize, parseAddress, toNetworkOfAddress } from '#decision/addresses.ts';
 import type { Admission, RateBuckets } from '#state/rate-buckets.ts';
 import type { RequestState } from './request-state.ts';
 
@@ -11,7 +11,7 @@ import type { RequestState } from './request-state.ts';
  * Finds the caller's address as the outermost trusted proxy saw it: the entry at position `trustedProxies` from the
  * right. The caller writes the entries further left and could forge them.
  */
-export function findCallerAddress(req: IncomingMessage, trustedProxies: number): string {
+export function getCallerAddress(req: IncomingMessage, trustedProxies: number): string {
   const socketAddress = req.socket.remoteAddress ?? 'unknown';
   if (trustedProxies === 0) return socketAddress;
   const forwarded = (req.headersDistinct['x-forwarded-for'] ?? [])
@@ -31,7 +31,7 @@ export function hashCallerAddress(
   req: IncomingMessage,
   trustedProxies: number,
 ): string {
-  return pseudonym('ip', toNetwork(findCallerAddress(req, trustedProxies)));
+  return pseudonym('ip', toNetworkOfAddress(getCallerAddress(req, trustedProxies)));
 }
 
 /**
@@ -73,11 +73,11 @@ export function limitRate(
   const settings = { ratePerSecond, burst, delayMsMax };
   const bucketNames = new LRUCache<string, string>({
     max: BUCKET_NAMES_MAX,
-    memoMethod: (address) => pseudonym('ip', toNetwork(address)),
+    memoMethod: (address) => pseudonym('ip', toNetworkOfAddress(address)),
   });
   return async (ctx, next) => {
     if (ratePerSecond === 0) return next();
-    const bucket = bucketNames.memo(findCallerAddress(ctx.req, limit.trustedProxies));
+    const bucket = bucketNames.memo(getCallerAddress(ctx.req, limit.trustedProxies));
     const isFree = buckets.isFree(bucket, settings);
     const admitted = admit(ctx, buckets.take(bucket, settings), metrics);
     // A request that will probably be admitted already reads the data for its answer. It changes nothing yet.

@@ -21,7 +21,7 @@ import type { RequestState } from './request-state.ts';
  * Turns every thrown error into an answer. No other code does this. `ownProblemOf` maps errors that only the
  * operations of one listener throw, and returns null for other errors.
  */
-export function answerProblems(
+export function createErrorMiddleware(
   log: Logger,
   ownProblemOf: (error: unknown) => HttpProblem | null = () => null,
 ): Middleware<RequestState> {
@@ -83,14 +83,16 @@ export function toProblemBody(problem: HttpProblem, requestId: string): ValueOf<
 }
 
 /** The header of every 401, which says where the key belongs. */
-export const KEY_CHALLENGE = { headers: { 'WWW-Authenticate': 'ApiKey header="X-KA-Access-Key"' } } as const;
+export const KEY_CHALLENGE_HEADERS = {
+  headers: { 'WWW-Authenticate': 'ApiKey header="X-KA-Access-Key"' },
+} as const;
 
 /** Refusals that several operations share. A refusal of one operation is declared beside the operation. */
 
 export const UNKNOWN_KEY = declareRefusal(
   'unknown-key',
   'The header X-KA-Access-Key is missing, or the key is not known, was revoked, or has expired.',
-  (detail: string) => new HttpProblem(401, 'unknown X-KA-Access-Key', detail, KEY_CHALLENGE),
+  (detail: string) => new HttpProblem(401, 'unknown X-KA-Access-Key', detail, KEY_CHALLENGE_HEADERS),
   'The header X-KA-Access-Key is missing.',
 );
 

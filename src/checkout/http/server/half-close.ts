@@ -20,7 +20,7 @@ interface Arrived {
  * closes later, before its answer has begun, has given up or its program has exited, so its connection is destroyed
  * and work for it ends. One timer checks all connections, so a request costs nothing extra.
  */
-export function answerHalfClosed(server: Server): void {
+export function allowHalfClosedCallers(server: Server): void {
   // Node has this setting, but not in its types. Without the setting, the end of the caller's data closes the
   // connection.
   Object.assign(server, { httpAllowHalfOpen: true });

@@ -10,8 +10,8 @@ import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { Logger } from 'pino';
 import { NamedError } from '#base/named-error.ts';
-import { CountsByOwner } from '#base/work/fair-queue.ts';
-import { toNetwork } from '#decision/addresses.ts';
+import { PerOwnerCounter } from '#base/work/fair-queue.ts';
+import { toNetworkOfAddress } from '#decision/addresses.ts';
 import {
   CertificateError,
   type CertificateFiles,
@@ -19,11 +19,12 @@ import {
   followCertificate,
   readCertificate,
 } from './certificate.ts';
-import { answerHalfClosed } from './half-close.ts';
-import { answerNodeRefusals, checkSingleHost } from './node-refusals.ts';
+import { allowHalfClosedCallers } from './half-close.ts';
+import { answerNodeRefusals, hasSingleHostOrAnswers } from './node-refusals.ts';
 
 /** A caller that sends its headers or its body more slowly than this is cut off. */
 export const HEADERS_TIMEOUT_MS = 5_000;
+/** The time within which the whole request of a caller must have arrived. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 
 /** The time for the rest of a request's body after an early answer, on listeners whose requests may take longer. */
@@ -92,7 +93,7 @@ export function createListener(
     requireHostHeader: false,
   };
   const onRequest: RequestListener = (req, res) => {
-    if (!checkSingleHost(req, res)) return;
+    if (!hasSingleHostOrAnswers(req, res)) return;
     if (tls !== undefined) res.setHeader('Strict-Transport-Security', 'max-age=31536000');
     // Otherwise a caller that keeps sending requests on an open connection would prevent the end of the drain.
     if (isDraining()) res.setHeader('Connection', 'close');
@@ -107,7 +108,7 @@ export function createListener(
   server.maxConnections = CONNECTIONS_MAX;
   extendTimeoutsAfterPause(server);
   cutOffSlowReaders(server, unreadMs);
-  answerHalfClosed(server);
+  allowHalfClosedCallers(server);
   if (requestMs > REST_OF_BODY_MS) cutOffLateBodies(server, REST_OF_BODY_MS);
   answerNodeRefusals(server);
   return server;
@@ -312,10 +313,10 @@ export function cutOffLateBodies(server: Server, limitMs: number): void {
  * Refuses connections of an address that already has `perAddressMax` open connections, so that one address cannot use
  * up the listener. It is not used behind a proxy, because all connections then come from the proxy.
  */
-export function limitConnections(server: Server, perAddressMax: number): void {
-  const open = new CountsByOwner();
+export function limitConnectionsPerAddress(server: Server, perAddressMax: number): void {
+  const open = new PerOwnerCounter();
   server.on('connection', (socket: Socket) => {
-    const network = toNetwork(socket.remoteAddress ?? 'unknown');
+    const network = toNetworkOfAddress(socket.remoteAddress ?? 'unknown');
     if (open.getCount(network) >= perAddressMax) {
       socket.destroy();
       return;

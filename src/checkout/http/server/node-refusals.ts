@@ -16,7 +16,7 @@ import { createSharedHeaders, getRequestId } from './request-log.ts';
 /**
  * Sends a problem for each request that Node itself refuses: not HTTP or broken off (400), too slow (408), unknown
  * `Expect` (417), headers too large (431). The server must be made with `requireHostHeader: false`, because
- * `checkSingleHost` refuses a request without a Host.
+ * `hasSingleHostOrAnswers` refuses a request without a Host.
  */
 export function answerNodeRefusals(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
@@ -37,7 +37,7 @@ export function answerNodeRefusals(server: Server): void {
  * Refuses an HTTP/1.1 request that does not name exactly one host, as RFC 9112 demands. Returns false if it refused
  * the request.
  */
-export function checkSingleHost(req: IncomingMessage, res: ServerResponse): boolean {
+export function hasSingleHostOrAnswers(req: IncomingMessage, res: ServerResponse): boolean {
   const hosts = req.headersDistinct['host'] ?? [];
   if (req.httpVersion !== '1.1' || hosts.length === 1) return true;
   answerWithProblem(req, res, NOT_HTTP.problem());

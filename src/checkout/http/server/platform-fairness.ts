@@ -1,4 +1,4 @@
-import { CountsByOwner, FairQueue } from '#base/work/fair-queue.ts';
+import { FairQueue, PerOwnerCounter } from '#base/work/fair-queue.ts';
 import { BUSY_UTILIZATION, WORK_UNDER_WAY_MAX } from './concurrency-limit.ts';
 
 /**
@@ -32,7 +32,7 @@ const SEEN_LOOKS = 1200;
 
 /** Starts a few requests of each owner in an iteration of the event loop, and the rest in the following ones. */
 class LoopIterations {
-  #begun = new CountsByOwner();
+  #begun = new PerOwnerCounter();
   readonly #waiting = new Map<string, (() => void)[]>();
   /** The number of waiting requests of all owners. */
   waiting = 0;
@@ -51,7 +51,7 @@ class LoopIterations {
   }
 
   #next(): void {
-    this.#begun = new CountsByOwner();
+    this.#begun = new PerOwnerCounter();
     for (const [owner, starts] of this.#waiting) {
       const next = starts.splice(0, BEGUN_AN_ITERATION);
       if (starts.length === 0) this.#waiting.delete(owner);
@@ -67,7 +67,7 @@ class LoopIterations {
  */
 export class PlatformFairness {
   /** The requests under way or waiting to begin, whose owner is known. */
-  readonly #owners = new CountsByOwner();
+  readonly #owners = new PerOwnerCounter();
   readonly #iterations = new LoopIterations();
   #ownerAtOnce = OWNER_AT_ONCE_MIN;
   readonly #turns = new FairQueue({

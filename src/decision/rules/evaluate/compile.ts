@@ -4,7 +4,7 @@ import {
   type SharingQuestions,
   sortWindowsLongestFirst,
 } from '#decision/facts/fact.ts';
-import { type AttributeHmacs, NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
+import { type AttributePseudonymizer, NO_ATTRIBUTE_PSEUDONYMIZER } from '#decision/payer/attribute-hmacs.ts';
 import type { DeclaredAttribute } from '#decision/payer/attributes.ts';
 import { SIGHTING_MARKS } from '#decision/payer/sighting-marks.ts';
 import {
@@ -16,7 +16,7 @@ import {
   type RuleSet,
 } from '#decision/rules/rule-set.ts';
 import { RuleEngine } from './engine.ts';
-import { hashConstants, listHashedFacts } from './hashed-constants.ts';
+import { hashConstants, listFactsComparedAsPseudonyms } from './hashed-constants.ts';
 
 /**
  * Loads the rules of a rule set into json-rules-engine, and makes plain functions of the engine's conditions. The
@@ -28,7 +28,7 @@ export function compileRuleSet(
   rules: ParsedRules,
   digest: string,
   released: boolean,
-  hmacs: AttributeHmacs = NO_ATTRIBUTE_HMACS,
+  hmacs: AttributePseudonymizer = NO_ATTRIBUTE_PSEUDONYMIZER,
 ): RuleSet {
   const load = (file: readonly Rule<object>[]) => new RuleEngine(hashRules(file, hmacs), rules.facts);
   const { exempt } = rules.signals;
@@ -49,7 +49,7 @@ export function compileRuleSet(
     [compiledBrand]: true,
     digest,
     released,
-    hashedFacts: listHashedFacts(listConditions(rules)),
+    hashedFacts: listFactsComparedAsPseudonyms(listConditions(rules)),
     attributeHmacs: hmacs,
     blankRecord: Object.fromEntries(rules.facts.map(({ label }) => [label, false])),
     concludedFacts: rules.facts.flatMap(({ fact, index }) =>
@@ -74,7 +74,7 @@ export function compileRuleSet(
 }
 
 /** Replaces constants in the conditions of rules by the HMACs that the values of decisions have. */
-function hashRules(file: readonly Rule<object>[], hmacs: AttributeHmacs): readonly Rule<object>[] {
+function hashRules(file: readonly Rule<object>[], hmacs: AttributePseudonymizer): readonly Rule<object>[] {
   return file.map((rule) => ({ ...rule, condition: hashConstants(rule.condition, hmacs) }));
 }
 
@@ -82,7 +82,7 @@ function hashRules(file: readonly Rule<object>[], hmacs: AttributeHmacs): readon
  * Compiles a rule set again, with the HMACs of other secrets. Returns the same object if its rules compare no
  * pseudonym with a constant.
  */
-export function rehashRuleSet(rules: RuleSet, hmacs: AttributeHmacs): RuleSet {
+export function compileWithOtherHmacs(rules: RuleSet, hmacs: AttributePseudonymizer): RuleSet {
   return rules.hashedFacts.length === 0 ? rules : compileRuleSet(rules, rules.digest, rules.released, hmacs);
 }
 

@@ -6,11 +6,11 @@ import {
   collectNamedConditions,
   type ExpectedConstants,
   type FactRef,
-  type FoldOf,
   foldCondition,
   isFactRef,
-  OPERATORS,
+  OPERATOR_NAMES,
   type OperatorName,
+  type RuleConditionFold,
 } from '#decision/rules/condition.ts';
 import {
   createComparisonMatcher,
@@ -31,7 +31,7 @@ const MATCHED_EVENT = 'matched';
 type EngineCondition = Extract<TopLevelCondition, { all: unknown }>['all'][number];
 
 /** Writes a condition in the form of json-rules-engine. */
-const ENGINE_CONDITION: FoldOf<EngineCondition> = {
+const ENGINE_CONDITION: RuleConditionFold<EngineCondition> = {
   group: (kind, parts) => (kind === 'all' ? { all: [...parts] } : { any: [...parts] }),
   not: (part) => ({ not: part }),
   reference: (name) => ({ condition: name }),
@@ -76,7 +76,7 @@ export class RuleEngine implements LoadedEngine {
   /** `facts` are the facts of the rule set, in the sequence of the values of a decision. */
   constructor(rules: readonly Rule<object>[], facts: readonly FactRef[]) {
     this.#facts = facts;
-    for (const operator of OPERATORS)
+    for (const operator of OPERATOR_NAMES)
       this.#engine.addOperator(operator, (seen: NullableFactValue, expected: ExpectedConstants | null) =>
         createTest(operator, expected)(seen),
       );
@@ -178,7 +178,7 @@ function isOtherFact(value: unknown): value is { readonly fact: string; readonly
 }
 
 function parseOperator(name: string): OperatorName {
-  const operator = OPERATORS.find((one) => one === name);
+  const operator = OPERATOR_NAMES.find((one) => one === name);
   if (operator === undefined) throw new Error(`there is no operator ${name}`);
   return operator;
 }

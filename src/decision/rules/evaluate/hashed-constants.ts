@@ -1,4 +1,4 @@
-import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import type { AttributePseudonymizer } from '#decision/payer/attribute-hmacs.ts';
 import {
   type Comparison,
   type Condition,
@@ -6,13 +6,13 @@ import {
   type FactRef,
   foldCondition,
   isFactRef,
-  keepsPseudonym,
+  isPseudonymFact,
   listComparisons,
 } from '#decision/rules/condition.ts';
 
 /** Lists the facts that are kept as pseudonyms and compared with constants, each once. */
-export function listHashedFacts(conditions: readonly Condition[]): readonly FactRef[] {
-  const compared = listComparisons(conditions).filter((one) => findHashedConstants(one) !== null);
+export function listFactsComparedAsPseudonyms(conditions: readonly Condition[]): readonly FactRef[] {
+  const compared = listComparisons(conditions).filter((one) => findConstantsToHash(one) !== null);
   return [...new Map(compared.map(({ fact }) => [fact.label, fact])).values()];
 }
 
@@ -20,8 +20,8 @@ export function listHashedFacts(conditions: readonly Condition[]): readonly Fact
  * Replaces the constants that a condition compares with pseudonyms by their HMACs, because decisions have the values
  * as HMACs.
  */
-export function hashConstants(condition: Condition, hmacs: AttributeHmacs): Condition {
-  if (listHashedFacts([condition]).length === 0) return condition;
+export function hashConstants(condition: Condition, hmacs: AttributePseudonymizer): Condition {
+  if (listFactsComparedAsPseudonyms([condition]).length === 0) return condition;
   return foldCondition(condition, {
     group: (kind, conditions, { at }): Condition => ({ kind, conditions, at }),
     not: (inner, { at }) => ({ kind: 'not', condition: inner, at }),
@@ -30,8 +30,8 @@ export function hashConstants(condition: Condition, hmacs: AttributeHmacs): Cond
   });
 }
 
-function hashComparison(comparison: Comparison, hmacs: AttributeHmacs): Comparison {
-  const constants = findHashedConstants(comparison);
+function hashComparison(comparison: Comparison, hmacs: AttributePseudonymizer): Comparison {
+  const constants = findConstantsToHash(comparison);
   if (constants === null) return comparison;
   const { operator } = comparison;
   // While the secret is being changed, a text has several HMACs. A pseudonym stands for the text if it equals one of
@@ -41,10 +41,10 @@ function hashComparison(comparison: Comparison, hmacs: AttributeHmacs): Comparis
 }
 
 /** Finds the clear constants that a pseudonym is compared with. Returns null for every other comparison. */
-export function findHashedConstants({
+export function findConstantsToHash({
   fact,
   operator,
   value,
 }: Pick<Comparison, 'fact' | 'operator' | 'value'>): ExpectedConstants | null {
-  return operator === 'known' || isFactRef(value) || !keepsPseudonym(fact) ? null : value;
+  return operator === 'known' || isFactRef(value) || !isPseudonymFact(fact) ? null : value;
 }

@@ -1,14 +1,14 @@
 import { type TObject, Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { factValueSchema, type NullableFactValue, nullableFactValueSchema } from '#decision/facts/fact.ts';
-import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import type { AttributePseudonymizer } from '#decision/payer/attribute-hmacs.ts';
 import {
   type Condition,
   type ConditionTree,
   type FactRef,
   foldCondition,
   isFactRef,
-  OPERATORS,
+  OPERATOR_NAMES,
 } from '#decision/rules/condition.ts';
 import { HIDDEN_PSEUDONYM } from '#decision/rules/condition-text.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
@@ -24,14 +24,14 @@ import {
   selectHeaviestByAbout,
   sumAndRoundWeights,
 } from '#decision/rules/rule-set.ts';
-import { findHashedConstants, hashConstants } from './hashed-constants.ts';
+import { findConstantsToHash, hashConstants } from './hashed-constants.ts';
 
 const JUDGED = { passed: s.yesNo('Whether it holds'), at: locationSchema };
 
 const SEEN = {
   fact: s.plainText('The fact by its label, like "verdicts(10m)"'),
   operator: s.choice(
-    OPERATORS,
+    OPERATOR_NAMES,
     'An operator of json-rules-engine, an operator of multiples, or known: the fact has a value',
   ),
   expected: Type.Union([nullableFactValueSchema, Type.Array(factValueSchema)], {
@@ -230,7 +230,10 @@ function markOutweighed(
 async function traceRules<Params>(
   rules: readonly MatchableRule<Params>[],
   engine: LoadedEngine,
-  { values, hmacs }: { readonly values: readonly NullableFactValue[]; readonly hmacs: AttributeHmacs },
+  {
+    values,
+    hmacs,
+  }: { readonly values: readonly NullableFactValue[]; readonly hmacs: AttributePseudonymizer },
   gives: (params: Params) => string | number,
 ): Promise<readonly RuleTrace[]> {
   const engineMatches = await engine.evaluateRules(values);
@@ -263,7 +266,7 @@ async function traceRules<Params>(
 export function traceCondition(
   condition: Condition,
   values: readonly NullableFactValue[],
-  hmacs: AttributeHmacs,
+  hmacs: AttributePseudonymizer,
 ): ConditionTrace {
   const moved: NegationCache = new Map();
   const judged = (part: Condition): Judged => ({
@@ -284,7 +287,7 @@ export function traceCondition(
         return { kind: 'comparison', ...judgement, operator, ...other, seen };
       }
       const expected = value;
-      const isHashed = seen !== null && findHashedConstants(comparison) !== null;
+      const isHashed = seen !== null && findConstantsToHash(comparison) !== null;
       const shown = isHashed ? HIDDEN_PSEUDONYM : seen;
       return { kind: 'comparison', ...judgement, operator, expected, ...named, seen: shown };
     },

@@ -1,7 +1,7 @@
 import type { Node } from 'yaml';
 import {
   ATTRIBUTE_CHARACTERS_MAX,
-  ATTRIBUTE_NAME_FORM,
+  ATTRIBUTE_NAME_FORM_TEXT,
   ATTRIBUTE_NAME_PATTERN,
   ATTRIBUTE_TYPES,
   DECLARED_ATTRIBUTES_MAX,
@@ -13,23 +13,23 @@ import {
   CONSTANT_DESCRIPTIONS,
   choiceForm,
   type Form,
-  listForm,
   type MappingPlace,
   mappingForm,
   namedMembersForm,
+  nonEmptyListForm,
   numberForm,
   optionalForm,
   textForm,
   withCheck,
   withDefault,
-  withSchema,
+  withSchemaAdditions,
   yesNoForm,
 } from './form.ts';
 
 const ONE_OF_MAX = 100;
 
 const ATTRIBUTE_TEXT = withCheck(
-  withSchema(textForm('A text that callers send.'), { maxLength: ATTRIBUTE_CHARACTERS_MAX }),
+  withSchemaAdditions(textForm('A text that callers send.'), { maxLength: ATTRIBUTE_CHARACTERS_MAX }),
   (value, file, node) => {
     if ([...value].length <= ATTRIBUTE_CHARACTERS_MAX) return value;
     return file.report(
@@ -40,11 +40,16 @@ const ATTRIBUTE_TEXT = withCheck(
 );
 
 const ONE_OF: Form<readonly string[]> = withCheck(
-  withSchema(
-    listForm(ATTRIBUTE_TEXT, 'a text of oneOf', 'The only texts that count; any other counts as not known.', [
-      ONE_OF_MAX,
-      (size) => `oneOf has at most ${ONE_OF_MAX} texts, not ${size}; leave it out and compare with a list`,
-    ]),
+  withSchemaAdditions(
+    nonEmptyListForm(
+      ATTRIBUTE_TEXT,
+      'a text of oneOf',
+      'The only texts that count; any other counts as not known.',
+      [
+        ONE_OF_MAX,
+        (size) => `oneOf has at most ${ONE_OF_MAX} texts, not ${size}; leave it out and compare with a list`,
+      ],
+    ),
     { uniqueItems: true },
   ),
   (words, file, node) => {
@@ -124,7 +129,7 @@ export const ATTRIBUTES_FORM: Form<DeclaredAttributes> = withCheck(
       refuseName: (name) =>
         isAttributeName(name)
           ? null
-          : `the name of an attribute has ${ATTRIBUTE_NAME_FORM}, unlike "${name}"`,
+          : `the name of an attribute has ${ATTRIBUTE_NAME_FORM_TEXT}, unlike "${name}"`,
       most: [
         DECLARED_ATTRIBUTES_MAX,
         (size) => `a rule set declares at most ${DECLARED_ATTRIBUTES_MAX} attributes, not ${size}`,

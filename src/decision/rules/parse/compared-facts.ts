@@ -1,5 +1,5 @@
 import type { FactDomain } from '#decision/facts/fact.ts';
-import { type FactRef, keepsPseudonym, type OperatorName } from '#decision/rules/condition.ts';
+import { type FactRef, isPseudonymFact, type OperatorName } from '#decision/rules/condition.ts';
 
 /** Returns why two facts cannot be compared with each other. Returns null if they can. */
 export function findComparisonFault(
@@ -18,7 +18,7 @@ export function findComparisonFault(
   const [kind, otherKind] = both.map(describeKind);
   if (kind !== otherKind)
     return `"${ref.label}" is ${kind} and "${other.label}" ${otherKind}, so they are never equal`;
-  if (keepsPseudonym(ref) !== keepsPseudonym(other))
+  if (isPseudonymFact(ref) !== isPseudonymFact(other))
     return `one of "${ref.label}" and "${other.label}" is kept as a pseudonym, so they are never equal; declare both with pseudonym: true`;
   const [unit, otherUnit] = both.map(({ fact }) => fact.unit ?? 'no unit');
   if (unit === otherUnit) return null;
@@ -36,7 +36,11 @@ function formatComparedValue({ name, attribute }: FactRef): string {
  * Explains that a text, written where a value belongs, is the name of the attribute or fact `other`. If the two facts
  * can be compared, the message says how to write the comparison.
  */
-export function explainNamedFact(ref: FactRef, operator: OperatorName | null, other: FactRef): string {
+export function explainFactWrittenAsText(
+  ref: FactRef,
+  operator: OperatorName | null,
+  other: FactRef,
+): string {
   const named = `${other.attribute === undefined ? `"${other.name}" is a fact` : `"${other.attribute}" is an attribute`}, and stands here as a plain text`;
   const single = SINGLE_OPERATORS.get(operator) ?? operator;
   const refusal = findComparisonFault(ref, single, other);

@@ -6,20 +6,20 @@ import {
   type Condition,
   type FactRef,
   listFittingOperators,
-  OPERATORS,
+  OPERATOR_NAMES,
   type OperatorName,
 } from '#decision/rules/condition.ts';
 import { formatNameHint } from '#decision/rules/problem.ts';
-import { explainBadListName, isName } from '#decision/rules/rule-set.ts';
+import { describeBadListName, isName } from '#decision/rules/rule-set.ts';
 import {
-  explainNamedFact,
+  explainFactWrittenAsText,
   findComparisonFault,
   formatDomain,
   getFactNameInMessages,
 } from './compared-facts.ts';
 import {
   formatConditionHint,
-  guessConditionPart,
+  guessConditionKeyword,
   guessOperator,
   PARAM_NAMES,
   RULE_MEMBERS_BESIDE_CONDITIONS,
@@ -29,7 +29,13 @@ import { readFactValue } from './fact-value.ts';
 import type { RuleLadders } from './rule-ladders.ts';
 import type { RuleLists } from './rule-lists.ts';
 import { explainUnknownFact } from './unknown-fact.ts';
-import { explainWrongIndent, type Member, type Members, NO_MEMBERS, type YamlFile } from './yaml-file.ts';
+import {
+  formatWrongIndentMessage,
+  type Member,
+  type Members,
+  NO_MEMBERS,
+  type YamlFile,
+} from './yaml-file.ts';
 
 /** The kind of rules that asks for a fact. Each kind may use the conclusions of the kinds before it. */
 export type RuleType = 'groups' | 'bot-signals' | 'verdicts' | 'flags';
@@ -173,7 +179,7 @@ class ComparisonReader {
     const listName = list === undefined ? null : this.#file.readText(list.value, 'list');
     if (list === undefined || listName === null) return null;
     if (!isName(listName)) {
-      return this.#file.report(list.value, explainBadListName(listName));
+      return this.#file.report(list.value, describeBadListName(listName));
     }
     return this.#refs.internListed(name, fact, listName);
   }
@@ -202,13 +208,13 @@ class ComparisonReader {
 
   /** Reads an operator. If `ref` is null, because the fact is not sound, only checks that the operator exists. */
   #readOperator(node: Node, ref: FactRef | null): OperatorName | null {
-    const meant = OPERATORS.find((name) => name === guessOperator(this.#file.toPlainValue(node)));
+    const meant = OPERATOR_NAMES.find((name) => name === guessOperator(this.#file.toPlainValue(node)));
     if (meant !== undefined)
       return this.#file.report(
         node,
         `unknown operator "${this.#file.toPlainValue(node)}"; did you mean "${meant}"?`,
       );
-    const operator = this.#file.readChoice(node, 'operator', OPERATORS);
+    const operator = this.#file.readChoice(node, 'operator', OPERATOR_NAMES);
     if (operator === null || ref === null) return operator;
     const { domain, absence } = ref.fact;
     const allowed = listFittingOperators(ref.fact);
@@ -255,7 +261,7 @@ class ComparisonReader {
 
   #explainNamedFact(text: string, ref: FactRef, operator: OperatorName | null): string | null {
     const other = this.#refs.findAttributeOrFact(text);
-    return other === null ? null : explainNamedFact(ref, operator, other);
+    return other === null ? null : explainFactWrittenAsText(ref, operator, other);
   }
 
   /** Reads the values of `{ list: NAME }`. An entry that the fact can never have is reported in the list's file. */
@@ -322,11 +328,11 @@ export class ConditionReader {
     const members = this.#file.readAnyMembers(node, what);
     if (members === null) return null;
     if (!BOOLEAN_MEMBERS.some((kind) => members.has(kind))) {
-      const meant = [...members].find(([name]) => guessConditionPart(name) !== null);
+      const meant = [...members].find(([name]) => guessConditionKeyword(name) !== null);
       const hint =
         meant === undefined
           ? 'write { all: [{ fact: .., operator: .., value: .. }] }'
-          : `write ${guessConditionPart(meant[0])} for ${meant[0]}`;
+          : `write ${guessConditionKeyword(meant[0])} for ${meant[0]}`;
       return this.#file.report(
         meant?.[1].key ?? node,
         `${what} must start with all, any, not or condition; ${hint}`,
@@ -350,7 +356,7 @@ export class ConditionReader {
       const ofRule = RULE_MEMBERS_BESIDE_CONDITIONS.map((name) => ({ name, key: members.get(name)?.key }));
       const [misplaced] = ofRule.filter(({ key }) => key !== undefined);
       if (misplaced?.key !== undefined && depth === 1)
-        return this.#file.report(misplaced.key, explainWrongIndent(misplaced.name, 'conditions'));
+        return this.#file.report(misplaced.key, formatWrongIndentMessage(misplaced.name, 'conditions'));
       const others = [...members.keys()].filter((name) => name !== kind).join(', ');
       return this.#file.report(
         node,

@@ -167,7 +167,7 @@ export function formatListHint(node: Node | null): string {
 const OTHER_PARTS: Readonly<Record<string, string>> = { and: 'all', or: 'any', none: 'not' };
 
 /** Guesses the part of conditions that another word stands for. Returns null if it stands for none. */
-export function guessConditionPart(name: string): string | null {
+export function guessConditionKeyword(name: string): string | null {
   const word = name.toLowerCase();
   return Object.hasOwn(OTHER_PARTS, word) ? (OTHER_PARTS[word] ?? null) : null;
 }
@@ -177,14 +177,14 @@ export function formatConditionHint(written: unknown): string {
   const [, fact, sign, value] = /^(\w+(?:\([^()]*\))?) *([=<>!≤≥]+) *(\S+)$/u.exec(String(written)) ?? [];
   const operator = guessOperator(sign);
   if (fact === undefined || operator === null) return '';
-  return `; write { ${formatFactWithParams(fact)}, operator: ${operator}, value: ${value} }`;
+  return `; write { ${formatFactAsYaml(fact)}, operator: ${operator}, value: ${value} }`;
 }
 
 /**
  * Converts `verdicts(10m)`, which is the form in reasons, to the form in rules: `fact: verdicts, params: { window:
  * 10m }`.
  */
-export function formatFactWithParams(text: string): string {
+export function formatFactAsYaml(text: string): string {
   const [, name = text, param] = /^(\w+)\(([^()]*)\)$/.exec(text) ?? [];
   if (param === undefined) return `fact: ${name}`;
   return `fact: ${name}, params: { ${parseDuration(param) === null ? 'list' : 'window'}: ${param} }`;

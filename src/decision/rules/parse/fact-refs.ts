@@ -7,13 +7,13 @@ import {
 import { FACTS } from '#decision/facts/catalogue.ts';
 import {
   type AttributeFact,
-  applyWindowDomain,
   type Fact,
   type ListedFact,
+  toFactOverWindow,
   type WindowedFact,
 } from '#decision/facts/fact.ts';
 import {
-  ATTRIBUTE_NAME_FORM,
+  ATTRIBUTE_NAME_FORM_TEXT,
   type DeclaredAttribute,
   type DeclaredAttributes,
   isAttributeName,
@@ -44,7 +44,7 @@ export class FactRefs {
 
   intern(name: string, fact: Fact, windowMs: number): FactRef {
     const label = fact.kind === 'windowed' ? `${name}(${formatDuration(windowMs)})` : name;
-    return this.#internLabel(label, { name, fact: applyWindowDomain(fact, windowMs), windowMs });
+    return this.#internLabel(label, { name, fact: toFactOverWindow(fact, windowMs), windowMs });
   }
 
   /** Adds a fact about the values of a declared attribute. */
@@ -98,7 +98,7 @@ export class FactRefs {
     const known = this.#refs.get(formatAttributeFactLabel(name));
     if (known !== undefined || this.#attributes === null) return known ?? null;
     if (!isAttributeName(name))
-      return `the name of an attribute has ${ATTRIBUTE_NAME_FORM}, unlike "${name}"`;
+      return `the name of an attribute has ${ATTRIBUTE_NAME_FORM_TEXT}, unlike "${name}"`;
     return explainUndeclaredAttribute(name, this.#attributes);
   }
 
@@ -137,7 +137,7 @@ export function explainUndeclaredAttribute(
  * Finds the fact that a placeholder of a reason names, like `paidCount` or `verdicts(10m)`. If the placeholder is
  * wrong, returns a text that says why. If it names an attribute and the declarations could not be read, returns null.
  */
-export function findPlaceholderFact(
+export function findPlaceholderFactOrFault(
   placeholder: string,
   refs: FactRefs,
   allowed: () => readonly string[],

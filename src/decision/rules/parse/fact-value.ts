@@ -3,7 +3,7 @@ import { findInvisibleCharacter } from '#base/invisible-characters.ts';
 import { KEY_CHARACTERS_MAX } from '#base/key-length.ts';
 import type { FactValue } from '#decision/facts/fact.ts';
 import { PSEUDONYM_MARK } from '#decision/payer/attributes.ts';
-import { type FactRef, keepsPseudonym, type OperatorName } from '#decision/rules/condition.ts';
+import { type FactRef, isPseudonymFact, type OperatorName } from '#decision/rules/condition.ts';
 import { findFactDecimals, findFactTextForm } from '#decision/rules/value-forms.ts';
 import { formatTextHint } from './correction-hints.ts';
 import type { YamlFile } from './yaml-file.ts';
@@ -91,7 +91,7 @@ function findTextFault(value: string, ref: FactRef): string | null {
   if (curly !== undefined) {
     return `"${value}" has ${curly}, a typographic quote; put quotes like " or ' around a text, and remove other quotes`;
   }
-  if (keepsPseudonym(ref) && value.startsWith(PSEUDONYM_MARK))
+  if (isPseudonymFact(ref) && value.startsWith(PSEUDONYM_MARK))
     return `"${value}" is the form in which records show a pseudonym; write the text in clear, or put the pseudonym on a shared list of kind attribute and ask for listed`;
   const form = findFactTextForm(ref);
   if (form !== null && !form.pattern.test(value))

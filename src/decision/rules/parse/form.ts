@@ -144,7 +144,7 @@ export function mappingOrShorthandForm<T>(long: Form<T>, short: Form<T>): Form<T
 }
 
 /** A list with at least one item. `each` is the name of an item in messages. */
-export function listForm<T>(
+export function nonEmptyListForm<T>(
   item: Form<T>,
   each: string,
   description: string,
@@ -171,8 +171,12 @@ export function listForm<T>(
 }
 
 /** A list that may be empty. */
-export function listOrEmptyForm<T>(item: Form<T>, each: string, description?: string): Form<readonly T[]> {
-  const some = listForm(item, each, '');
+export function possiblyEmptyListForm<T>(
+  item: Form<T>,
+  each: string,
+  description?: string,
+): Form<readonly T[]> {
+  const some = nonEmptyListForm(item, each, '');
   return {
     schema: { type: 'array', items: item.schema, ...(description !== undefined && { description }) },
     read: (file, node, what) => {
@@ -224,7 +228,7 @@ export function withNode<T>(form: Form<T>): Form<{ readonly value: T; readonly n
 }
 
 /** A mapping whose members are read elsewhere. */
-export function uncheckedMappingForm(description: string): Form<true> {
+export function mappingReadElsewhereForm(description: string): Form<true> {
   return { schema: { type: 'object', description }, read: () => true };
 }
 
@@ -273,7 +277,7 @@ export function optionalForm<T>(form: Form<T>): Form<T | undefined> {
 }
 
 /** A form with additions to the schema for editors. */
-export function withSchema<T>(form: Form<T>, schema: JsonSchema): Form<T> {
+export function withSchemaAdditions<T>(form: Form<T>, schema: JsonSchema): Form<T> {
   return { ...form, schema: { ...form.schema, ...schema } };
 }
 
@@ -345,7 +349,7 @@ function findCurrencyFault(text: string): string | null {
 }
 
 export const CURRENCY_FORM: Form<string> = withCheck(
-  withSchema(textForm('Used when a request names none.'), { pattern: CURRENCY_PATTERN }),
+  withSchemaAdditions(textForm('Used when a request names none.'), { pattern: CURRENCY_PATTERN }),
   (currency, file, node) => {
     const refusal = findCurrencyFault(currency);
     return refusal === null ? currency : file.report(node, refusal);

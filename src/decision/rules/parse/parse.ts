@@ -1,7 +1,11 @@
 import { escapeInvisibleCharacters } from '#base/invisible-characters.ts';
 import { CLIENT_GROUPS } from '#decision/decision-words.ts';
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
-import { isPlatformName, PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '#decision/payer/client-key.ts';
+import {
+  isPlatformName,
+  PLATFORM_NAME_FORM_TEXT,
+  PLATFORM_NAME_PATTERN,
+} from '#decision/payer/client-key.ts';
 import type { ClientGroup } from '#decision/payer/client-state.ts';
 import type { Smoothing } from '#decision/payer/payment-score.ts';
 import { findNearestName, formatNameHint, type RuleProblem, sortProblems } from '#decision/rules/problem.ts';
@@ -30,7 +34,7 @@ import {
   withCheck,
   withDefault,
   withMessageName,
-  withSchema,
+  withSchemaAdditions,
   yesNoForm,
 } from './form.ts';
 import { RuleLadders } from './rule-ladders.ts';
@@ -76,7 +80,7 @@ export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
     unread.has(name) ? null : readFile(files, name, problems, form, unread);
   const ladders = new RuleLadders();
   const ladder = open('ladder.yaml', ladders.fileForm);
-  const ruleSet = open('ruleset.yaml', ruleSetFileForm(folder, ladders));
+  const ruleSet = open('ruleset.yaml', createRuleSetFileForm(folder, ladders));
   // Each file adds the facts that it asks for, so the sequence of these calls gives the sequence of the values in a
   // decision.
   const refs = new FactRefs(ruleSet?.attributes ?? null);
@@ -190,14 +194,15 @@ function wantsLimits(ruleSet: RuleSetFile | null): boolean {
   return settings.scoringLimits || [...platforms.values()].some((own) => own.scoringLimits === true);
 }
 
+/** The values that the prior of a smoothing may have. */
 export const PRIOR_RANGE = { min: 0, max: 1 } as const;
 
 const DEFAULT_SMOOTHING: Smoothing = { prior: 0.5, weight: 2 };
 
-type RuleSetFile = NonNullable<ReturnType<ReturnType<typeof ruleSetFileForm>['read']>>;
+type RuleSetFile = NonNullable<ReturnType<ReturnType<typeof createRuleSetFileForm>['read']>>;
 
 /** The form of `ruleset.yaml`. `folder` is the name that its ruleVersion must equal. */
-export function ruleSetFileForm(folder: string, ladders: RuleLadders) {
+export function createRuleSetFileForm(folder: string, ladders: RuleLadders) {
   const { currency, timeZone, smoothing, scoringLimits } = SETTINGS;
   const settings = mappingForm(
     'The settings of all platforms.',
@@ -227,7 +232,7 @@ export function ruleSetFileForm(folder: string, ladders: RuleLadders) {
     {
       nameItem: (name) => `platform "${name}"`,
       refuseName: (name) =>
-        isPlatformName(name) ? null : `a platform name has ${PLATFORM_NAME_FORM}, unlike "${name}"`,
+        isPlatformName(name) ? null : `a platform name has ${PLATFORM_NAME_FORM_TEXT}, unlike "${name}"`,
     },
   );
   const whole = mappingForm(
@@ -282,7 +287,7 @@ const VERSION = parsedTextForm(
 );
 
 /** An offset such as +02:00 is not a time zone, because it has no summer time. */
-const TIME_ZONE = withSchema(
+const TIME_ZONE = withSchemaAdditions(
   parsedTextForm(
     {
       pattern: '\\S',

@@ -1,7 +1,7 @@
 import type { Node } from 'yaml';
 import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { textForm, withCheck, withSchema } from './form.ts';
+import { textForm, withCheck, withSchemaAdditions } from './form.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 export const PAYER_TEXT_CHARACTERS_MAX = 300;
@@ -19,12 +19,15 @@ const INTERNAL_NAMES = new Set([
   ...CLIENT_GROUPS,
 ]);
 
-/** The texts of one file that support or the shop may tell the payer. They contain no internal names. */
-export class PayerTexts {
+/**
+ * Parses the texts of one file that support or the shop may tell the payer. They contain no internal names. The
+ * parser remembers where each text stands, so that names of rules in them can be reported once all rules are known.
+ */
+export class PayerTextParser {
   readonly #read: (readonly [file: YamlFile, node: Node, text: string])[] = [];
 
   readonly form = withCheck(
-    withSchema(
+    withSchemaAdditions(
       textForm(
         'The text that support or the shop may give the payer; {waitSeconds} becomes the wait in words.',
       ),

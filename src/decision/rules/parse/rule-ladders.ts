@@ -1,24 +1,24 @@
 import type { Node } from 'yaml';
 import { formatDuration } from '#base/duration.ts';
 import { formatNameHint, type Location } from '#decision/rules/problem.ts';
-import { isName, NAME_PATTERN, type WrittenLadder } from '#decision/rules/rule-set.ts';
+import { isName, type LadderWithLocations, NAME_PATTERN } from '#decision/rules/rule-set.ts';
 import {
   amountsForm,
   CONSTANT_DESCRIPTIONS,
   durationForm,
   type Form,
-  listForm,
   type MappingPlace,
   mappingForm,
   mappingOrShorthandForm,
   namedMembersForm,
+  nonEmptyListForm,
   optionalForm,
   parsedTextForm,
   textForm,
   withCheck,
   withDefault,
   withMessageName,
-  withSchema,
+  withSchemaAdditions,
 } from './form.ts';
 
 export const LADDER_LEVELS_MAX = 20;
@@ -54,7 +54,9 @@ const LEVEL = withCheck(LADDER_DURATION, (ms, file, node): Level & { readonly no
 });
 
 const LEVELS: Form<readonly Level[]> = withCheck(
-  withSchema(listForm(LEVEL, 'a level', CONSTANT_DESCRIPTIONS.levels), { maxItems: LADDER_LEVELS_MAX }),
+  withSchemaAdditions(nonEmptyListForm(LEVEL, 'a level', CONSTANT_DESCRIPTIONS.levels), {
+    maxItems: LADDER_LEVELS_MAX,
+  }),
   (levels, file, node) => {
     if (levels.length > LADDER_LEVELS_MAX) {
       return file.report(node, `a ladder has at most ${LADDER_LEVELS_MAX} levels, not ${levels.length}`);
@@ -72,7 +74,7 @@ const LEVELS: Form<readonly Level[]> = withCheck(
   },
 );
 
-const RESET_AFTER = withSchema(LADDER_DURATION, { description: CONSTANT_DESCRIPTIONS.resetAfter });
+const RESET_AFTER = withSchemaAdditions(LADDER_DURATION, { description: CONSTANT_DESCRIPTIONS.resetAfter });
 
 /** The form of a named ladder: its levels alone, or its levels with a `resetAfter` of its own. */
 const NAMED_LADDER: Form<NamedLadder> = mappingOrShorthandForm(
@@ -99,7 +101,7 @@ export class RuleLadders {
   readonly #used = new Set<string>();
 
   /** The form of `ladder.yaml`. */
-  readonly fileForm: Form<WrittenLadder> = createLadderForm(
+  readonly fileForm: Form<LadderWithLocations> = createLadderForm(
     'The cooldown ladder: how long a payer waits who asks again without having paid.',
     {
       refusal: findLadderNameFault,
@@ -120,7 +122,7 @@ export class RuleLadders {
   );
 
   /** The form of a platform's own ladder, with the named ladders that it overrides. */
-  readonly platformForm: Form<WrittenLadder> = createLadderForm("The platform's own ladder.", {
+  readonly platformForm: Form<LadderWithLocations> = createLadderForm("The platform's own ladder.", {
     refusal: (name) => {
       const known = this.#named === null ? null : [...this.#named.keys()];
       if (known === null || known.includes(name)) return findLadderNameFault(name);
@@ -132,7 +134,7 @@ export class RuleLadders {
 
   /** The form of a ladder's name in a rule. */
   readonly nameForm: Form<string> = withCheck(
-    withSchema(textForm(CONSTANT_DESCRIPTIONS.ladder), { pattern: NAME_PATTERN }),
+    withSchemaAdditions(textForm(CONSTANT_DESCRIPTIONS.ladder), { pattern: NAME_PATTERN }),
     (name, file, node) => {
       if (this.#named === null) return name;
       this.#used.add(name);
@@ -164,7 +166,7 @@ interface LadderKind {
 function createLadderForm(
   description: string,
   { refusal, inherited, check }: LadderKind,
-): Form<WrittenLadder> {
+): Form<LadderWithLocations> {
   const named = namedMembersForm(
     'Further ladders, for WAIT rules to name.',
     { pattern: NAME_PATTERN },
@@ -182,7 +184,7 @@ function createLadderForm(
       ladders: withDefault(withMessageName('"ladders"', named), NO_LADDERS),
       resetAfter: RESET_AFTER,
     },
-    ({ levels, ladders, resetAfter: resetAfterMs }, { file, members }): WrittenLadder | null => {
+    ({ levels, ladders, resetAfter: resetAfterMs }, { file, members }): LadderWithLocations | null => {
       const all = new Map([...inherited(), ...ladders]);
       const whole = new Map([['', { levels, resetAfterMs }], ...all]);
       const { name, waitMs } = findLongest(whole);
@@ -257,7 +259,7 @@ const SHARE: Form<number> = parsedTextForm(
 );
 
 const MAX_AMOUNTS = withCheck(
-  withSchema(
+  withSchemaAdditions(
     amountsForm(
       'By currency, the largest amount for which the rule is skipped; in other currencies it is never skipped.',
       'holdoutMaxAmount',
@@ -280,7 +282,7 @@ export const HOLDOUT_MEMBER_FORMS = {
 };
 
 /** Checks that a rule with `holdoutMaxAmount` has a holdout. Reports a problem if it has none. */
-export function checkHoldoutMaxAmount({ file, members }: MappingPlace): boolean {
+export function checkMaxAmountHasHoldout({ file, members }: MappingPlace): boolean {
   const maxAmount = members.get('holdoutMaxAmount');
   if (maxAmount === undefined || members.has('holdout')) return true;
   file.report(maxAmount.key, 'holdoutMaxAmount limits a holdout, and the rule has none; add holdout: 2%');

@@ -1,7 +1,7 @@
 import type { Node } from 'yaml';
 import type { FactValue } from '#decision/facts/fact.ts';
 import { formatNameHint } from '#decision/rules/problem.ts';
-import { explainBadListName, isName, type RuleList } from '#decision/rules/rule-set.ts';
+import { describeBadListName, isName, type RuleSetValueList } from '#decision/rules/rule-set.ts';
 import { mappingForm, textForm, withDefault, withMessageName } from './form.ts';
 import { YamlFile } from './yaml-file.ts';
 
@@ -9,7 +9,7 @@ import { YamlFile } from './yaml-file.ts';
  * The most entries of a list. People write no more by hand. Longer lists are shared lists, which change without a
  * release.
  */
-export const LIST_ENTRIES_MAX = 1000;
+export const RULE_LIST_ENTRIES_MAX = 1000;
 
 const LIST_FILE = /^lists\/([^/]+)\.yaml$/;
 
@@ -30,8 +30,8 @@ export class RuleLists {
    */
   readonly #names = new Set<string>();
   readonly #usedNames = new Set<string>();
-  readonly #values = new Map<string, RuleList['values'] | null>();
-  readonly #usedLists = new Map<string, RuleList>();
+  readonly #values = new Map<string, RuleSetValueList['values'] | null>();
+  readonly #usedLists = new Map<string, RuleSetValueList>();
 
   /** The problems of the list files are added to `problems`. */
   constructor(files: ReadonlyMap<string, string>, problems: YamlFile['problems']) {
@@ -64,7 +64,7 @@ export class RuleLists {
     list: WrittenList,
     fact: string,
     read: (entry: Node) => FactValue | null,
-  ): RuleList['values'] | null {
+  ): RuleSetValueList['values'] | null {
     const { name, description, file, entries } = list;
     const key = `${name} ${fact}`;
     const known = this.#values.get(key);
@@ -76,7 +76,7 @@ export class RuleLists {
   }
 
   /** Returns the lists that rules use, by name. */
-  getUsedLists(): ReadonlyMap<string, RuleList> {
+  getUsedLists(): ReadonlyMap<string, RuleSetValueList> {
     return new Map([...this.#usedLists].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 
@@ -94,14 +94,14 @@ export class RuleLists {
 
 function readList(name: string, file: YamlFile): WrittenList | null {
   if (!isName(name)) {
-    return file.report(null, explainBadListName(name));
+    return file.report(null, describeBadListName(name));
   }
-  const list = file.root === null ? null : LIST_FILE_FORM.read(file, file.root, 'the list');
+  const list = file.root === null ? null : RULE_LIST_FILE_FORM.read(file, file.root, 'the list');
   return list === null ? null : { name, file, ...list };
 }
 
 /** The form of a list. The facts that are compared with its entries decide which entries are allowed. */
-export const LIST_FILE_FORM = mappingForm(
+export const RULE_LIST_FILE_FORM = mappingForm(
   'A list that rules name with { operator: in, value: { list: NAME } }; NAME is the name of the file.',
   {
     description: withDefault(textForm('What the entries have in common, in words for people.'), ''),
@@ -111,7 +111,7 @@ export const LIST_FILE_FORM = mappingForm(
         items: { type: ['string', 'number'], pattern: '\\S' },
         minItems: 1,
         description: 'What a fact may be compared with; each once.',
-        maxItems: LIST_ENTRIES_MAX,
+        maxItems: RULE_LIST_ENTRIES_MAX,
         uniqueItems: true,
       },
       read: readEntries,
@@ -123,10 +123,10 @@ export const LIST_FILE_FORM = mappingForm(
 function readEntries(file: YamlFile, node: Node, what: string): readonly Node[] | null {
   const items = file.listItemNodes(node, what);
   if (items === null) return null;
-  if (items.length > LIST_ENTRIES_MAX) {
+  if (items.length > RULE_LIST_ENTRIES_MAX) {
     return file.report(
-      items[LIST_ENTRIES_MAX] ?? node,
-      `a list of a rule set has at most ${LIST_ENTRIES_MAX} entries, not ${items.length}; a longer one is a shared list: { fact: listed, params: { list: NAME }, operator: equal, value: true }`,
+      items[RULE_LIST_ENTRIES_MAX] ?? node,
+      `a list of a rule set has at most ${RULE_LIST_ENTRIES_MAX} entries, not ${items.length}; a longer one is a shared list: { fact: listed, params: { list: NAME }, operator: equal, value: true }`,
     );
   }
   const lines = new Map<unknown, number>();

@@ -18,28 +18,29 @@ import {
   type VerdictParams,
 } from '#decision/rules/rule-set.ts';
 import { ConditionReader, type FactsListsAndLadders, type RuleType } from './condition-reader.ts';
-import { type FactRefs, findPlaceholderFact } from './fact-refs.ts';
+import { type FactRefs, findPlaceholderFactOrFault } from './fact-refs.ts';
 import {
   CONSTANT_DESCRIPTIONS,
   choiceForm,
   type Form,
-  listForm,
   type MappingPlace,
   mappingForm,
   NAME_SCHEMA,
+  nonEmptyListForm,
   numberForm,
   optionalForm,
   textForm,
   withCheck,
   withDefault,
   withMessageName,
-  withSchema,
+  withSchemaAdditions,
 } from './form.ts';
-import { PAYER_TEXT_WAIT_PLACEHOLDER, PayerTexts } from './payer-text.ts';
-import { checkHoldoutMaxAmount, HOLDOUT_MEMBER_FORMS } from './rule-ladders.ts';
+import { PAYER_TEXT_WAIT_PLACEHOLDER, PayerTextParser } from './payer-text.ts';
+import { checkMaxAmountHasHoldout, HOLDOUT_MEMBER_FORMS } from './rule-ladders.ts';
 import type { YamlFile } from './yaml-file.ts';
 
-export const RULES_MAX = 500;
+/** The most rules in one file of a rule set. */
+export const RULES_PER_FILE_MAX = 500;
 export const PRIORITY_MAX = 1_000_000;
 export const WEIGHT_RANGE = { min: 0.01, max: 1000 } as const;
 
@@ -47,7 +48,7 @@ export const WEIGHT_RANGE = { min: 0.01, max: 1000 } as const;
 export function groupsFileForm(names: FactsListsAndLadders): Form<ParsedRules['groups']> {
   const group = choiceForm(CLIENT_GROUPS, 'The client group (interface, section 2.2).');
   const params = mappingForm(CONCLUSION_TEXT, { group }, (written): GroupParams => written);
-  const otherwise = withSchema(group, { description: 'The group when no rule matches.' });
+  const otherwise = withSchemaAdditions(group, { description: 'The group when no rule matches.' });
   return createRuleFileForm(names, 'groups', (reader) =>
     mappingForm(
       'The client group: the first match by priority, highest first.',
@@ -66,7 +67,7 @@ export function groupsFileForm(names: FactsListsAndLadders): Form<ParsedRules['g
  * example.
  */
 function createNameForm(what: string, description: string, like: string): Form<string> {
-  return withCheck(withSchema(textForm(description), NAME_SCHEMA), (name, file, node) => {
+  return withCheck(withSchemaAdditions(textForm(description), NAME_SCHEMA), (name, file, node) => {
     if (isName(name)) return name;
     return file.report(
       node,
@@ -136,7 +137,7 @@ export function flagsFileForm(names: FactsListsAndLadders): Form<ParsedRules['fl
  */
 function createExemptionForm(reader: ConditionReader | null): Form<SignalExemption> {
   return {
-    schema: { allOf: [CONDITIONS_SCHEMA], description: CONSTANT_DESCRIPTIONS.exempt },
+    schema: { allOf: [CONDITIONS_SCHEMA_REF], description: CONSTANT_DESCRIPTIONS.exempt },
     read: (file, node) => {
       const written = reader?.readRuleConditions(node, EXEMPTION_NAME) ?? null;
       if (written === null) return null;
@@ -189,7 +190,7 @@ export function verdictsFileForm(
   names: FactsListsAndLadders,
   otherRules: readonly string[],
 ): Form<ParsedRules['verdicts']> {
-  const payerTexts = new PayerTexts();
+  const payerTexts = new PayerTextParser();
   const rulesHere: string[] = [];
   const params = (description: string, mayBeSticky: boolean) =>
     mappingForm(
@@ -277,14 +278,14 @@ function createConditionsForm(reader: ConditionReader | null): Form<true> {
     schema: {
       type: 'object',
       description: 'Named conditions, for rules to share with { condition: name }.',
-      additionalProperties: CONDITIONS_SCHEMA,
+      additionalProperties: CONDITIONS_SCHEMA_REF,
     },
     read: (_file, node) => reader?.readNamedConditions(node) ?? null,
   };
 }
 
 /** A reference to the schema of conditions, which stands under `definitions` of the file's schema. */
-export const CONDITIONS_SCHEMA = { $ref: '#/definitions/conditions' };
+export const CONDITIONS_SCHEMA_REF = { $ref: '#/definitions/conditions' };
 
 interface RuleKind<Params> {
   /** Whether rules have priorities. They have them if only the first match decides. */
@@ -304,8 +305,11 @@ function createRulesForm<Params>(
   reader: ConditionReader | null,
   kind: RuleKind<Params>,
 ): Form<readonly Rule<Params>[]> {
-  const most = [RULES_MAX, () => `a file may hold at most ${RULES_MAX} rules`] as const;
-  return withMessageName('"rules"', listForm(createRuleForm(reader, kind), 'a rule', 'The rules.', most));
+  const most = [RULES_PER_FILE_MAX, () => `a file may hold at most ${RULES_PER_FILE_MAX} rules`] as const;
+  return withMessageName(
+    '"rules"',
+    nonEmptyListForm(createRuleForm(reader, kind), 'a rule', 'The rules.', most),
+  );
 }
 
 function createRuleForm<Params>(
@@ -313,7 +317,7 @@ function createRuleForm<Params>(
   { prioritised, mayHoldOut = true, eventType, params, onRule }: RuleKind<Params>,
 ): Form<Rule<Params>> {
   const conditions: Form<Condition> = {
-    schema: CONDITIONS_SCHEMA,
+    schema: CONDITIONS_SCHEMA_REF,
     read: (_file, node) => reader?.readRuleConditions(node) ?? null,
   };
   const event = mappingForm(
@@ -337,7 +341,7 @@ function createRuleForm<Params>(
     const taken = first.getOrInsert(rule.name ?? '', line);
     const isFree = rule.name === undefined || taken === line;
     if (!isFree) file.report(node, `the name "${rule.name}" is taken by the rule in line ${taken}`);
-    return checkHoldoutMaxAmount(place) && isFree;
+    return checkMaxAmountHasHoldout(place) && isFree;
   };
   if (!mayHoldOut)
     return mappingForm('A rule.', always, (rule, place) => buildRule(rule, 1, place, moved), check);
@@ -434,7 +438,7 @@ function readPlaceholder(file: YamlFile, node: Node, name: string, refs: FactRef
   const answer = ANSWER_PLACEHOLDERS.find((candidate) => candidate === name);
   if (answer !== undefined) return { kind: 'answer', name: answer };
   const allowed = () => [...refs.listAll().map((ref) => ref.label), ...ANSWER_PLACEHOLDERS];
-  const named = findPlaceholderFact(name, refs, allowed);
+  const named = findPlaceholderFactOrFault(name, refs, allowed);
   if (named === null) return null;
   return typeof named === 'string'
     ? file.report(node, `reason has a bad placeholder {${name}}: ${named}`)

@@ -1,7 +1,7 @@
 import { FACTS } from '#decision/facts/catalogue.ts';
 import { FACT_SYNONYMS, splitIntoWords } from '#decision/facts/fact-synonyms.ts';
 import { findNearestName } from '#decision/rules/problem.ts';
-import { formatFactWithParams } from './correction-hints.ts';
+import { formatFactAsYaml } from './correction-hints.ts';
 
 /**
  * Explains that a fact does not exist. The text has the name that was probably meant, or says where all facts are
@@ -9,7 +9,7 @@ import { formatFactWithParams } from './correction-hints.ts';
  */
 export function explainUnknownFact(name: string): string {
   const [called = ''] = /^\w+(?=\()/.exec(name) ?? [];
-  if (FACTS.has(called)) return `unknown fact "${name}"; write ${formatFactWithParams(name)}`;
+  if (FACTS.has(called)) return `unknown fact "${name}"; write ${formatFactAsYaml(name)}`;
   const nearest = findNearestName(name, [...FACTS.keys()]);
   if (nearest !== null) return `unknown fact "${name}"; did you mean "${nearest}"?`;
   const [words, facts] = findSynonyms(name) ?? [null, []];

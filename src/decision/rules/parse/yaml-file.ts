@@ -168,7 +168,7 @@ export class YamlFile {
     for (const name of missing) {
       const [within, key] = this.#findKeyBelow(members, name) ?? [];
       if (within === undefined || key === undefined) this.report(node, `${what} lacks "${name}"`);
-      else this.report(key, explainWrongIndent(name, within));
+      else this.report(key, formatWrongIndentMessage(name, within));
     }
   }
 
@@ -413,7 +413,7 @@ export class YamlFile {
 }
 
 /** Explains that a member belongs beside the mapping in which it stands. */
-export function explainWrongIndent(name: string, within: string): string {
+export function formatWrongIndentMessage(name: string, within: string): string {
   return `"${name}" stands within "${within}" and belongs beside it; indent it like "${within}"`;
 }
 

@@ -64,7 +64,7 @@ export class FactsByName {
 }
 
 /** Creates a fact that only proofs use and that rules cannot name. */
-export function createInnerFact(label: string, domain: FactDomain): FactRef {
+export function createProofOnlyFact(label: string, domain: FactDomain): FactRef {
   const fact = { kind: 'plain', domain, unit: null, description: label, read: () => false } as const;
   return { label, name: label, fact, windowMs: 0, index: -1 };
 }
@@ -96,6 +96,7 @@ export function implies(condition: Condition, consequence: Condition): Condition
   return anyOf(not(condition), consequence);
 }
 
+/** Builds the conditions that together say that each of two conditions implies the other. */
 export function iff(one: Condition, other: Condition): readonly Condition[] {
   return [implies(one, other), implies(other, one)];
 }

@@ -2,7 +2,7 @@ import type { FactDomain, FactValue } from '#decision/facts/fact.ts';
 import { type Comparison, type FactRef, listComparedFacts } from '#decision/rules/condition.ts';
 import { buildDomain } from './domain.ts';
 import type { NumberedFacts } from './formula.ts';
-import { replacePair } from './pairs.ts';
+import { toConstantComparison } from './pairs.ts';
 
 /** A fact that conditions name, and the constants with which they compare it. */
 export interface FactWithConstants {
@@ -10,11 +10,14 @@ export interface FactWithConstants {
   readonly constants: Set<FactValue>;
 }
 
-export function collectFacts(comparisons: readonly Comparison[]): Map<string, FactWithConstants> {
+/** Collects the facts that comparisons name, by label, each with the constants with which it is compared. */
+export function collectFactsWithConstants(
+  comparisons: readonly Comparison[],
+): Map<string, FactWithConstants> {
   const facts = new Map<string, FactWithConstants>();
   for (const comparison of comparisons) {
     for (const ref of listComparedFacts(comparison)) getOrAddFact(facts, ref);
-    const { fact, value } = replacePair(comparison);
+    const { fact, value } = toConstantComparison(comparison);
     const { constants } = getOrAddFact(facts, fact);
     for (const constant of typeof value === 'object' ? value : [value]) constants.add(constant);
   }
@@ -42,6 +45,7 @@ function collectSharedConstants(
   return shared;
 }
 
+/** Gives each fact an index, and the domain of values that the constants divide. */
 export function numberFacts(facts: ReadonlyMap<string, FactWithConstants>): NumberedFacts {
   const all = [...facts.values()];
   const shared = collectSharedConstants(all);

@@ -3,8 +3,8 @@ import {
   type Comparison,
   type Condition,
   type FactRef,
-  type FoldOf,
   foldCondition,
+  type RuleConditionFold,
 } from '#decision/rules/condition.ts';
 import { type SignalParams, sumSignalWeights } from '#decision/rules/rule-set.ts';
 import {
@@ -16,7 +16,7 @@ import {
   subtractSpans,
 } from './domain.ts';
 import type { Relation } from './knowledge.ts';
-import { replacePair } from './pairs.ts';
+import { toConstantComparison } from './pairs.ts';
 
 /**
  * A condition in the form that the search of a proof needs. Each comparison is the set of numbers (see `Domain`) that
@@ -42,7 +42,7 @@ export class FormulaBuilder {
   readonly #facts: NumberedFacts;
   readonly #made = new Map<Condition, Formula>();
   readonly #negations = new Map<Formula, Formula>();
-  readonly #fold: FoldOf<Formula> = {
+  readonly #fold: RuleConditionFold<Formula> = {
     group: (kind, parts) => this.#join(kind, parts),
     not: (part) => this.negate(part),
     reference: (_name, part) => part,
@@ -63,7 +63,7 @@ export class FormulaBuilder {
   }
 
   #buildComparison(comparison: Comparison): Formula {
-    const { fact, operator, value } = replacePair(comparison);
+    const { fact, operator, value } = toConstantComparison(comparison);
     const index = this.#facts.indexOf.get(fact.label);
     const domain = index === undefined ? undefined : this.#facts.domains[index];
     if (index === undefined || domain === undefined) throw new Error(`the fact ${fact.label} has no number`);
@@ -127,7 +127,7 @@ function isEmpty(formula: Formula, kind: 'all' | 'any'): boolean {
 }
 
 /** Whether single facts alone show, without a search, that the formulas exclude each other. */
-export function areContradictory(formulas: readonly Formula[]): boolean {
+export function areObviouslyContradictory(formulas: readonly Formula[]): boolean {
   const left = new Map<number, Spans>();
   const possible = (formula: Formula): boolean => {
     switch (formula.kind) {
@@ -149,7 +149,7 @@ export function areContradictory(formulas: readonly Formula[]): boolean {
 }
 
 /** The numbers that a search still considers for each fact, by the index of the fact. */
-export interface Ranges {
+export interface RemainingRanges {
   readonly low: (index: number) => number;
   readonly high: (index: number) => number;
   /** Keeps only the numbers from `low` to `high`. Returns false if none is left. */
@@ -157,10 +157,10 @@ export interface Ranges {
 }
 
 /** Removes numbers that a relation excludes. Returns false if a fact has no number left. */
-export type Propagator = (ranges: Ranges) => boolean;
+export type NarrowRanges = (ranges: RemainingRanges) => boolean;
 
 /** Lists the facts of a relation. The total or the score comes last, because it follows from the others. */
-export function listRelationFacts(relation: Relation): readonly FactRef[] {
+export function listFactsOfRelation(relation: Relation): readonly FactRef[] {
   switch (relation.kind) {
     case 'sum':
       return [...relation.parts, relation.total];
@@ -175,7 +175,7 @@ export function listRelationFacts(relation: Relation): readonly FactRef[] {
   }
 }
 
-export function createPropagator(relation: Relation, facts: NumberedFacts): Propagator {
+export function createNarrowRanges(relation: Relation, facts: NumberedFacts): NarrowRanges {
   const at = (ref: FactRef) => facts.indexOf.get(ref.label) ?? -1;
   switch (relation.kind) {
     case 'sum': {
@@ -193,14 +193,14 @@ export function createPropagator(relation: Relation, facts: NumberedFacts): Prop
   }
 }
 
-function createSumPropagator(a: number, b: number, total: number): Propagator {
+function createSumPropagator(a: number, b: number, total: number): NarrowRanges {
   return ({ low, high, keep }) =>
     keep(total, low(a) + low(b), high(a) + high(b)) &&
     keep(a, low(total) - high(b), high(total) - low(b)) &&
     keep(b, low(total) - high(a), high(total) - low(a));
 }
 
-function createAtMostPropagator(lesser: number, greater: number, by: number): Propagator {
+function createAtMostPropagator(lesser: number, greater: number, by: number): NarrowRanges {
   return ({ low, high, keep }) =>
     keep(lesser, Number.NEGATIVE_INFINITY, high(greater) - by) &&
     keep(greater, low(lesser) + by, Number.POSITIVE_INFINITY);
@@ -215,7 +215,7 @@ function createScorePropagator(
   relation: Extract<Relation, { kind: 'payment score' }>,
   at: (ref: FactRef) => number,
   facts: NumberedFacts,
-): Propagator {
+): NarrowRanges {
   const [platform, paid, unpaid, result] = [
     relation.platform,
     relation.paid,
@@ -249,7 +249,7 @@ function createWeightPropagator(
   { signals, total }: Extract<Relation, { kind: 'weight' }>,
   at: (ref: FactRef) => number,
   facts: NumberedFacts,
-): Propagator {
+): NarrowRanges {
   const weights = signals.map(({ matches, ...params }) => ({ ...params, index: at(matches) }));
   const result = at(total);
   const domain = facts.domains[result];

@@ -1,5 +1,5 @@
 import { type Condition, type FactRef, listConditionFacts } from '#decision/rules/condition.ts';
-import { listRelationFacts } from './formula.ts';
+import { listFactsOfRelation } from './formula.ts';
 import type { Knowledge, Relation } from './knowledge.ts';
 
 /** A single piece of knowledge about the facts. */
@@ -10,7 +10,7 @@ interface Piece {
 }
 
 /** Finds the knowledge that matters to a question. */
-export class KnowledgeIndex {
+export class KnowledgeByFact {
   readonly all: readonly Piece[];
   /** The pieces by the label of a fact. A question about the fact needs these pieces. */
   readonly #when = new Map<string, Piece[]>();
@@ -49,7 +49,7 @@ export class KnowledgeIndex {
    * of its facts.
    */
   #add(conditions: readonly Condition[], relations: readonly Relation[], defines: FactRef | null): Piece {
-    const refs = [...listConditionFacts(conditions), ...relations.flatMap(listRelationFacts)];
+    const refs = [...listConditionFacts(conditions), ...relations.flatMap(listFactsOfRelation)];
     const labels = refs.map(({ label }) => label);
     const piece = { conditions, relations, labels };
     for (const label of defines === null ? new Set(labels) : [defines.label]) {

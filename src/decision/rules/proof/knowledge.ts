@@ -17,7 +17,7 @@ import {
   allOf,
   anyOf,
   createComparison,
-  createInnerFact,
+  createProofOnlyFact,
   FactsByName,
   iff,
   implies,
@@ -28,7 +28,7 @@ import {
  * The kind of request for which rules are asked. Groups and signals are concluded for every request, including a
  * score of an unknown client. Verdict rules are asked only for a verdict, which makes the client known.
  */
-export type AssumedRequest = 'any request' | 'a known client' | 'a verdict';
+export type AssumedRequestKind = 'any request' | 'a known client' | 'a verdict';
 
 /** A relation between numbers of one decision. */
 export type Relation =
@@ -83,7 +83,7 @@ const PARTIAL_COUNTS = ['earlyRequests', 'distinctFingerprints', 'distinctIps'];
  * Lists all relations between facts on which proofs rely. Only relations that the code guarantees for every state and
  * request belong here. A relation that is not always true makes proofs wrong, and a missing relation hides a finding.
  */
-export function collectKnowledge(rules: RulesForProofs, moment: AssumedRequest): Knowledge {
+export function collectKnowledge(rules: RulesForProofs, moment: AssumedRequestKind): Knowledge {
   const facts = new FactsByName(rules.facts);
   return {
     conditions: [
@@ -255,7 +255,7 @@ function listMarkCounts(facts: FactsByName, device: string): readonly FactRef[] 
  * Lists the conditions that every request of this kind meets: about a new or known client, and about counted verdict
  * requests.
  */
-function relateMoment(facts: FactsByName, moment: AssumedRequest): readonly Condition[] {
+function relateMoment(facts: FactsByName, moment: AssumedRequestKind): readonly Condition[] {
   const verdicts = facts.listWindows('verdicts');
   const distinct = FACTS_COUNTING_EVERY_REQUEST.flatMap((name) => facts.listWindows(name)).flatMap(
     (count) => {
@@ -293,7 +293,7 @@ function relateMoment(facts: FactsByName, moment: AssumedRequest): readonly Cond
 function relateLastRequest(
   facts: FactsByName,
   verdicts: readonly FactRef[],
-  moment: AssumedRequest,
+  moment: AssumedRequestKind,
 ): readonly Condition[] {
   const last = facts.requireFact('secondsSinceLastVerdict');
   return verdicts.flatMap((count) => {
@@ -348,7 +348,7 @@ function bound(lessers: readonly FactRef[], greater: FactRef): readonly Relation
 }
 
 /** Says that the amount of a verdict is among the attempted amounts. */
-function linkAmounts(facts: FactsByName, moment: AssumedRequest): readonly Relation[] {
+function linkAmounts(facts: FactsByName, moment: AssumedRequestKind): readonly Relation[] {
   if (moment !== 'a verdict') return [];
   const amount = facts.requireFact('amount');
   return facts.listWindows('attemptedAmount').flatMap((sum) => bound([amount], sum));
@@ -365,13 +365,16 @@ function linkScore({ settings, platforms }: RulesForProofs, known: FactsByName):
     paid: known.requireFact('paidCount'),
     unpaid: known.requireFact('unpaidCount'),
     score: known.requireFact('paymentScore'),
-    platform: createInnerFact(`smoothing of the platform: ${values.join(' or ')}`, { type: 'enum', values }),
+    platform: createProofOnlyFact(`smoothing of the platform: ${values.join(' or ')}`, {
+      type: 'enum',
+      values,
+    }),
     smoothings,
   };
 }
 
 /** Says that a longer window contains all that a shorter one contains, and that a part is never above the whole. */
-function linkWindows(facts: FactsByName, moment: AssumedRequest): readonly Relation[] {
+function linkWindows(facts: FactsByName, moment: AssumedRequestKind): readonly Relation[] {
   const marked = ['Fingerprint', 'Ip'].flatMap((device) => listMarkCounts(facts, device));
   // The marks counted are those of the device with the most clients, which may be another in a longer window.
   const growing = facts
@@ -421,7 +424,7 @@ function defineGroup({ groups }: RulesForProofs, facts: FactsByName): Definition
 }
 
 /** Lists the signals with the exemption in their conditions. Each condition holds exactly where its signal counts. */
-export function listSignalsUnlessExempt({
+export function listSignalRulesWithExemption({
   rules,
   exempt,
 }: ParsedRules['signals']): readonly Rule<SignalParams>[] {
@@ -434,9 +437,9 @@ export function listSignalsUnlessExempt({
 function defineBot({ signals }: RulesForProofs, facts: FactsByName): readonly Definition[] {
   const botWeight = facts.requireFact('botWeight');
   const isBot = facts.requireFact('isBot');
-  const matching = listSignalsUnlessExempt(signals).map((rule) => ({
+  const matching = listSignalRulesWithExemption(signals).map((rule) => ({
     rule,
-    matches: createInnerFact(formatSignalFactLabel(rule.name), BOOLEAN_DOMAIN),
+    matches: createProofOnlyFact(formatSignalFactLabel(rule.name), BOOLEAN_DOMAIN),
     ...rule.params,
   }));
   const reached = createComparison(botWeight, 'greaterThanInclusive', signals.threshold);

@@ -8,7 +8,7 @@ import {
   listComparisons,
 } from '#decision/rules/condition.ts';
 import { getLeastMultipleAbove, isMultipleOf } from '#decision/rules/multiples.ts';
-import { allOf, createComparison, createInnerFact, implies } from './built-conditions.ts';
+import { allOf, createComparison, createProofOnlyFact, implies } from './built-conditions.ts';
 import { type Domain, hasListedMultiples, includesSpans, type Spans } from './domain.ts';
 
 /** A fact with so many values that its multiples cannot be listed, and the divisors that conditions ask about. */
@@ -148,7 +148,7 @@ export class MultiplesAsFacts {
     if (!isAboutUnlisted(comparison) || typeof value !== 'number') return comparison;
     const { flags } = this.#asked.getOrInsertComputed(fact.label, () => ({ ref: fact, flags: new Map() }));
     const flag = flags.getOrInsertComputed(value, () =>
-      createInnerFact(`${fact.label} is a multiple of ${value}`, BOOLEAN_DOMAIN),
+      createProofOnlyFact(`${fact.label} is a multiple of ${value}`, BOOLEAN_DOMAIN),
     );
     const is = flagEquals(flag, operator === 'multipleOf');
     // The condition also names the fact itself, so that what is known about the fact is used for the separate fact,

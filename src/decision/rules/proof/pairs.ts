@@ -7,7 +7,7 @@ import {
   isFactRef,
   type OperatorName,
 } from '#decision/rules/condition.ts';
-import { allOf, anyOf, createComparison, createInnerFact, implies, not } from './built-conditions.ts';
+import { allOf, anyOf, createComparison, createProofOnlyFact, implies, not } from './built-conditions.ts';
 import { toOneCharacterText } from './domain.ts';
 
 /**
@@ -51,7 +51,7 @@ type ConstantComparison = Comparison & { readonly value: ExpectedConstants };
  * Replaces a comparison of two facts by a comparison of their relation with constants. Returns any other comparison
  * unchanged.
  */
-export function replacePair(comparison: Comparison): ConstantComparison {
+export function toConstantComparison(comparison: Comparison): ConstantComparison {
   const { fact, operator, value } = comparison;
   if (!isFactRef(value)) return { ...comparison, value };
   const { one, relation, isOrdered } = createPair(fact, value);
@@ -66,7 +66,7 @@ function createPair(fact: FactRef, compared: FactRef): Pair {
   const [one, other] = fact.label < compared.label ? [fact, compared] : [compared, fact];
   const isOrdered = one.fact.domain.type === 'number';
   const values = isOrdered ? ORDERED : UNORDERED;
-  const named = createInnerFact(`${one.label} to ${other.label}`, { type: 'enum', values });
+  const named = createProofOnlyFact(`${one.label} to ${other.label}`, { type: 'enum', values });
   const absence = { of: 'a payer without one of the two', mistakenFor: '' };
   return { one, other, isOrdered, relation: { ...named, fact: { ...named.fact, absence } } };
 }
@@ -75,7 +75,7 @@ function createPair(fact: FactRef, compared: FactRef): Pair {
  * Lists the conditions that hold for facts that rules compare with each other. `comparisons` tell which values of the
  * facts are distinguished.
  */
-export function listPairConditions(comparisons: readonly Comparison[]): readonly Condition[] {
+export function listPairInvariants(comparisons: readonly Comparison[]): readonly Condition[] {
   const pairs = new Map(
     comparisons.flatMap(({ fact, value }) => {
       if (!isFactRef(value)) return [];

@@ -10,21 +10,26 @@ import {
   mergeSpans,
   type Spans,
 } from './domain.ts';
-import { collectFacts, type FactWithConstants, getOrAddFact, numberFacts } from './facts-with-constants.ts';
 import {
-  areContradictory,
-  createPropagator,
+  collectFactsWithConstants,
+  type FactWithConstants,
+  getOrAddFact,
+  numberFacts,
+} from './facts-with-constants.ts';
+import {
+  areObviouslyContradictory,
+  createNarrowRanges,
   type Formula,
   FormulaBuilder,
-  listRelationFacts,
+  listFactsOfRelation,
+  type NarrowRanges,
   type NumberedFacts,
-  type Propagator,
-  type Ranges,
+  type RemainingRanges,
 } from './formula.ts';
 import { type Knowledge, NOTHING_KNOWN, type Relation } from './knowledge.ts';
-import { KnowledgeIndex } from './knowledge-index.ts';
+import { KnowledgeByFact } from './knowledge-index.ts';
 import { type FixedValue, MultiplesAsFacts } from './multiples.ts';
-import { listPairConditions } from './pairs.ts';
+import { listPairInvariants } from './pairs.ts';
 
 /**
  * The answer to a question. `witness` is an example: values of facts, by label, for which all that was asked holds.
@@ -48,7 +53,7 @@ const PROOF_LIMITS: WorkLimits = { questionStepsMax: 1_000_000, totalStepsMax: 1
 /** Answers whether conditions can hold together, given the knowledge about the facts. */
 export class Reasoner {
   readonly #knowledge: Knowledge;
-  #pieces: KnowledgeIndex;
+  #pieces: KnowledgeByFact;
   /** The comparisons of all conditions that were read. */
   readonly #comparisons: Comparison[] = [];
   readonly #questionStepsMax: number;
@@ -61,12 +66,12 @@ export class Reasoner {
 
   constructor(knowledge: Knowledge = NOTHING_KNOWN, limits: WorkLimits = PROOF_LIMITS) {
     this.#knowledge = this.#rewriteMultiples(knowledge);
-    this.#pieces = new KnowledgeIndex(this.#knowledge);
+    this.#pieces = new KnowledgeByFact(this.#knowledge);
     this.#questionStepsMax = limits.questionStepsMax;
     this.#stepsLeft = limits.totalStepsMax;
     for (const { conditions, relations } of this.#pieces.all) {
       this.prepare(conditions);
-      for (const ref of relations.flatMap(listRelationFacts)) getOrAddFact(this.#facts, ref);
+      for (const ref of relations.flatMap(listFactsOfRelation)) getOrAddFact(this.#facts, ref);
     }
   }
 
@@ -79,7 +84,7 @@ export class Reasoner {
       if (this.#labels.has(condition)) continue;
       const comparisons = listComparisons([condition]);
       this.#comparisons.push(...comparisons);
-      const facts = collectFacts(comparisons);
+      const facts = collectFactsWithConstants(comparisons);
       this.#labels.set(condition, [...facts.keys()]);
       for (const { ref, constants } of facts.values()) {
         const known = getOrAddFact(this.#facts, ref);
@@ -121,7 +126,7 @@ export class Reasoner {
       ...mustNot.map((item) => formulas.negate(formulas.build(item))),
     ];
     this.#stepsLeft -= wanted.length;
-    if (areContradictory(wanted)) return { kind: 'none' };
+    if (areObviouslyContradictory(wanted)) return { kind: 'none' };
     return this.#search(this.#numbered, formulas, asked, wanted);
   }
 
@@ -130,9 +135,9 @@ export class Reasoner {
    * so far distinguish.
    */
   #relatePairs(): void {
-    const conditions = listPairConditions(this.#comparisons);
+    const conditions = listPairInvariants(this.#comparisons);
     if (conditions.length === 0) return;
-    this.#pieces = new KnowledgeIndex({
+    this.#pieces = new KnowledgeByFact({
       ...this.#knowledge,
       conditions: [...this.#knowledge.conditions, ...conditions],
     });
@@ -247,7 +252,7 @@ class OutOfSteps extends Error {}
  */
 class Search {
   readonly #left: readonly Spans[];
-  readonly #propagators: readonly Propagator[];
+  readonly #propagators: readonly NarrowRanges[];
   /** Facts of relations, in the sequence in which they are given numbers. */
   readonly #related: readonly number[];
   readonly #formulas: FormulaBuilder;
@@ -256,8 +261,8 @@ class Search {
 
   constructor(facts: NumberedFacts, relations: readonly Relation[], formulas: FormulaBuilder, steps: number) {
     this.#left = facts.domains.map(({ all }) => all);
-    this.#propagators = relations.map((relation) => createPropagator(relation, facts));
-    const related = relations.flatMap(listRelationFacts).map(({ label }) => facts.indexOf.get(label) ?? -1);
+    this.#propagators = relations.map((relation) => createNarrowRanges(relation, facts));
+    const related = relations.flatMap(listFactsOfRelation).map(({ label }) => facts.indexOf.get(label) ?? -1);
     this.#related = [...new Set(related)];
     this.#formulas = formulas;
     this.#steps = steps;
@@ -368,7 +373,7 @@ class Search {
 
   #keepRelations(state: SearchState): boolean {
     const { left } = state;
-    const ranges: Ranges = {
+    const ranges: RemainingRanges = {
       low: (index) => getLowestNumber(left[index] ?? []),
       high: (index) => getHighestNumber(left[index] ?? []),
       keep: (index, low, high) => {

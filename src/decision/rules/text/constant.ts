@@ -14,7 +14,7 @@ import {
 } from '#base/shapes.ts';
 import { createAttributeFact } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { applyWindowDomain, DOMAINS, type Fact } from '#decision/facts/fact.ts';
+import { FACT_DOMAIN_SCHEMAS, type Fact, toFactOverWindow } from '#decision/facts/fact.ts';
 import { type DeclaredAttributes, NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
 import { getOperatorSign } from '#decision/rules/condition-text.ts';
 import { ATTRIBUTES_FORM } from '#decision/rules/parse/attributes.ts';
@@ -47,7 +47,7 @@ export const WrittenConstantSchema = named(
     allowed: oneOf(
       'type',
       {
-        ...DOMAINS,
+        ...FACT_DOMAIN_SCHEMAS,
         duration: named(
           'DurationDomain',
           shape('A duration', { type: literal('duration'), longest: plainText('Like 24h') }),
@@ -113,7 +113,7 @@ export function requireWrittenConstant(files: RuleFiles, path: string): WrittenC
  * Replaces some constants in files. Everything else, comments and layout included, stays unchanged. `value` has no
  * quotes, like the member `text` of a constant. A text that needs quotes in YAML gets them.
  */
-export function writeConstantValues(
+export function rewriteConstantValues(
   files: RuleFiles,
   values: readonly (readonly [WrittenConstant, string])[],
 ): RuleFiles {
@@ -292,7 +292,7 @@ function findFact(name: string, comparison: YAMLMap, attributes: DeclaredAttribu
   const fact = FACTS.get(name);
   return fact === undefined
     ? undefined
-    : applyWindowDomain(fact, parseDuration(String(params?.get('window'))) ?? 0);
+    : toFactOverWindow(fact, parseDuration(String(params?.get('window'))) ?? 0);
 }
 
 const WEIGHT = { type: 'number', integer: false, ...WEIGHT_RANGE } as const;

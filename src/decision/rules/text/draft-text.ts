@@ -20,21 +20,21 @@ export type LoadResult =
  * Reads the rules in some files, or returns all their problems. Nodes and the workbench load rules only through this
  * function. Parsing finds what is written badly, and a proof finds holdouts of rules that repeat a person's decision.
  */
-export function readRules(version: string, files: RuleFiles): ParseResult {
+export function parseAndProveRules(version: string, files: RuleFiles): ParseResult {
   const parsed = parseRuleSet(version, files);
   const problems = parsed.ok ? listHoldoutProblems(parsed.rules) : [];
   return problems.length === 0 ? parsed : { ok: false, problems: sortProblems(problems) };
 }
 
 /** Loads a rule set from texts without a folder. */
-export function loadDraft(version: string, files: RuleFiles): LoadResult {
-  const read = readRules(version, files);
+export function compileDraft(version: string, files: RuleFiles): LoadResult {
+  const read = parseAndProveRules(version, files);
   return read.ok ? { ok: true, ruleSet: compileRuleSet(read.rules, computeDigest(files), false) } : read;
 }
 
 /** Loads the rule set from files that were found sound before. Throws if they are not sound. */
-export function loadSoundDraft(version: string, files: RuleFiles): RuleSet {
-  const draft = loadDraft(version, files);
+export function compileSoundDraft(version: string, files: RuleFiles): RuleSet {
+  const draft = compileDraft(version, files);
   if (draft.ok) return draft.ruleSet;
   throw new Error(`${version} has problems: ${draft.problems.map(({ message }) => message).join('; ')}`);
 }

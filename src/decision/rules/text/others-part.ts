@@ -9,7 +9,7 @@ import { excludeShorteningNote, findPlatformItemsMember, type PlatformItemsMembe
  * A draft of a platform together with the parts that the platform may not read, or the reasons why these parts cannot
  * be put back.
  */
-export type CompletedFiles =
+export type RestoredFilesResult =
   | { readonly ok: true; readonly files: RuleFiles }
   | { readonly ok: false; readonly problems: readonly RuleProblem[] };
 
@@ -25,7 +25,7 @@ interface BegunFiles {
  * draft began. Refuses a draft that itself has a part of another platform, because a platform may change only its own
  * parts and the common ones.
  */
-export function restoreForeignParts({ platform, draft, from }: BegunFiles): CompletedFiles {
+export function restoreForeignParts({ platform, draft, from }: BegunFiles): RestoredFilesResult {
   const problems: RuleProblem[] = [];
   const files = new Map<string, string>();
   for (const path of new Set([...draft.keys(), ...from.keys()])) {

@@ -8,27 +8,27 @@ import {
   type ClientKey,
   type PlatformName,
   parseDecisionId,
-  toClientNumber,
+  toClientNumberText,
 } from '#decision/payer/client-key.ts';
 import type { ArchivedOrder, ClientOrder } from '#decision/payer/order.ts';
-import { Archive, readErasedClientNumbers, type SegmentFilter } from '#history/archive/archive.ts';
+import { Archive, readUnshippedErasedClientNumbers, type SegmentFilter } from '#history/archive/archive.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import type { ArchiveGap, ArchiveState, Segment, UnreadSegment } from '#history/archive/archive-log.ts';
 import { OrderBloomFilters } from '#history/archive/order-bloom-filter.ts';
 import { hasStatusSql, type OrderStatus } from '#history/archive/order-status.ts';
 import {
-  type BindValue,
+  type BindAsPlaceholder,
   type DuckRow,
   QueryEngine,
   toNumberOrNull,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import {
+  type GetTableSql,
   type OpenSnapshot,
   type PickSegments,
   Snapshot,
   type SnapshotParts,
-  type TableSql,
   withSnapshot,
 } from '#history/archive/snapshot.ts';
 import {
@@ -41,7 +41,7 @@ import {
 } from '#history/archive/tables.ts';
 import {
   compareNewestEntryFirst,
-  type HistoryPlace,
+  type DatedJournalPlace,
   type JournalEntry,
   type PlacedEntry,
 } from '#state/journal.ts';
@@ -132,7 +132,7 @@ export class ArchiveReader {
   readonly open: OpenSnapshot = async (damaged) => {
     // The erasures are read before the archive. In the other sequence, a commit of the archive in between could take
     // an erasure off this list, although the state that was read still has the client's rows.
-    const erased = await readErasedClientNumbers(this.#store);
+    const erased = await readUnshippedErasedClientNumbers(this.#store);
     const isForeign = await isArchivedElsewhere(this.#store.registers, this.folder);
     const opened = await this.#unshipped.open();
     return this.#createSnapshot(opened.state, {
@@ -171,7 +171,7 @@ export class ArchiveReader {
   /** Runs `work` on the archive alone, for a look-up that has already asked the store. */
   #readArchive<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
     return withSnapshot(async (damaged) => {
-      const erased = await readErasedClientNumbers(this.#store);
+      const erased = await readUnshippedErasedClientNumbers(this.#store);
       return this.#createSnapshot(await this.archive.refresh(), { erased, damaged });
     }, work);
   }
@@ -191,7 +191,7 @@ export class ArchiveReader {
   ): Promise<Pick<ArchivedDecisions, 'unreadable'> & { readonly decision: Decision | null }> {
     const parsed = parseDecisionId(decisionId);
     if (parsed === null) return { decision: null, unreadable: [] };
-    const where = `client_hash = ${toClientNumber(parsed.clientHash)} AND seq = ${parsed.seq}`;
+    const where = `client_hash = ${toClientNumberText(parsed.clientHash)} AND seq = ${parsed.seq}`;
     return this.#readArchive(async (past) => {
       const rows = await past.rows((source) => selectRowsSql(source('decisions', { platform }), where));
       const found = rows.map(this.#decisionOf).find((decision) => decision.decisionId === decisionId);
@@ -205,7 +205,7 @@ export class ArchiveReader {
     orderRef: string,
     limit: number,
   ): Promise<ArchivedDecisions> {
-    const where = (_: TableSql, bind: BindValue) => `order_ref = ${bind(orderRef)}`;
+    const where = (_: GetTableSql, bind: BindAsPlaceholder) => `order_ref = ${bind(orderRef)}`;
     const among = (segments: readonly Segment[]) =>
       this.#orders.selectSegmentsThatMayHold(segments, [orderRef]);
     return this.#readArchive((past) => this.#findDecisions(past, { platform }, where, limit, among));
@@ -213,7 +213,8 @@ export class ArchiveReader {
 
   /** Returns a client's decisions with a seq below `beforeSeq`, the newest first. */
   async decisionsOfClient(client: ClientKey, limit: number, beforeSeq: number): Promise<ArchivedDecisions> {
-    const where = (_: TableSql, bind: BindValue) => `${isClientSql(client, bind)} AND seq < ${beforeSeq}`;
+    const where = (_: GetTableSql, bind: BindAsPlaceholder) =>
+      `${isClientSql(client, bind)} AND seq < ${beforeSeq}`;
     return this.#readArchive((past) =>
       this.#findDecisions(past, { platform: client.platform }, where, limit),
     );
@@ -236,7 +237,7 @@ export class ArchiveReader {
       for (let rows = SEARCHED_FIRST_ROWS; ; rows *= SEARCHED_GROWTH) {
         const since = findBeginOfNewest(segments, rows, filter.from);
         const from = since ?? filter.from;
-        const where = (source: TableSql, bind: BindValue) =>
+        const where = (source: GetTableSql, bind: BindAsPlaceholder) =>
           [
             filterConditionSql({ ...filter, from }, bind),
             ...(status === null ? [] : [hasStatusSql(source('outcomes', { platform }), status)]),
@@ -270,7 +271,7 @@ export class ArchiveReader {
    */
   async readHistory(
     client: ClientKey,
-    before: HistoryPlace | null,
+    before: DatedJournalPlace | null,
     limit: number,
     tables: readonly TableName[] = TABLE_NAMES.filter(hasClientRows),
   ): Promise<{ readonly entries: readonly PlacedEntry<JournalEntry>[]; readonly isWhole: boolean }> {
@@ -299,7 +300,7 @@ export class ArchiveReader {
     const { clientKeys } = this.#store;
     return this.withOpenSnapshot(async (past) => {
       for (const table of TABLE_NAMES.filter(hasClientRows)) {
-        const where = `client_hash = ${toClientNumber(hash)} LIMIT 1`;
+        const where = `client_hash = ${toClientNumberText(hash)} LIMIT 1`;
         const [row] = await past.rows((source) => selectRowsSql(source(table), where));
         const entry = row === undefined ? null : toJournalEntry(table, row, clientKeys);
         if (entry !== null) return clientKeys.of(entry.platform, entry.clientIdKey);
@@ -341,7 +342,7 @@ export class ArchiveReader {
   async #findDecisions(
     past: Snapshot,
     bounds: SegmentFilter,
-    where: (source: TableSql, bind: BindValue) => string,
+    where: (source: GetTableSql, bind: BindAsPlaceholder) => string,
     limit: number,
     among?: PickSegments,
   ): Promise<ArchivedDecisions> {
@@ -388,14 +389,14 @@ async function openEngine(temporaryFolder: string): Promise<QueryEngine> {
 }
 
 /** Returns SQL: whether a row's entry came before a position in the history of its client. */
-function isBeforeSql(time: string, { at, place }: HistoryPlace): string {
+function isBeforeSql(time: string, { at, place }: DatedJournalPlace): string {
   const moment = `make_timestamp_ms(${at})`;
   return `(${time} < ${moment} OR (${time} = ${moment} AND (journal_ms, journal_seq) < (${place.ms}, ${place.seq})))`;
 }
 
 /** Returns SQL: whether a row is about this client. */
-function isClientSql({ hash, clientIdKey }: ClientKey, bind: BindValue): string {
-  return `client_hash = ${toClientNumber(hash)} AND client_id_key = ${bind(clientIdKey)}`;
+function isClientSql({ hash, clientIdKey }: ClientKey, bind: BindAsPlaceholder): string {
+  return `client_hash = ${toClientNumberText(hash)} AND client_id_key = ${bind(clientIdKey)}`;
 }
 
 /** Counts the decisions within the bounds, and finds the time of the oldest of them. */

@@ -1,4 +1,4 @@
-import { type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
+import { type PlatformName, toClientNumberText } from '#decision/payer/client-key.ts';
 import {
   type ArchivedOrder,
   addReport,
@@ -6,13 +6,13 @@ import {
   forgetFailuresBeforeAttempt,
   type KnownOrder,
   type OrderStage,
-  toOrderStage,
+  toAskedOrderStage,
 } from '#decision/payer/order.ts';
-import { GRANTED_SQL } from '#history/archive/order-status.ts';
-import { type BindValue, toBooleanOrNull, toTextOrNull } from '#history/archive/query-engine.ts';
+import { IS_ATTEMPT_SQL } from '#history/archive/order-status.ts';
+import { type BindAsPlaceholder, toBooleanOrNull, toTextOrNull } from '#history/archive/query-engine.ts';
 import type { PickSegments, Snapshot } from '#history/archive/snapshot.ts';
 import { JOURNAL_ORDER_SQL, toJournalEntry } from '#history/archive/tables.ts';
-import { type OutcomeEntry, readRecordedOrderStage } from '#state/journal.ts';
+import { getRecordedOrderStage, type OutcomeEntry } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { selectRowsSql } from './decision-sql.ts';
@@ -28,9 +28,9 @@ export async function readArchivedOrders(
   among: PickSegments,
   clientKeys: Store['clientKeys'],
 ): Promise<readonly ArchivedOrder[]> {
-  const clients = new Set(asked.map(({ client }) => toClientNumber(client.hash)));
+  const clients = new Set(asked.map(({ client }) => toClientNumberText(client.hash)));
   const orderRefs = new Set(asked.map(({ orderRef }) => orderRef));
-  const where = (bind: BindValue) =>
+  const where = (bind: BindAsPlaceholder) =>
     `client_hash IN (${[...clients].join(', ')}) AND order_ref IN (${[...orderRefs].map(bind).join(', ')})`;
   const known = await readKnownOrders(past, platform, where, clientKeys);
   const orderStages = await readOrderStages(past, platform, where, among);
@@ -47,7 +47,7 @@ export async function readArchivedOrders(
 async function readKnownOrders(
   past: Snapshot,
   platform: PlatformName,
-  where: (bind: BindValue) => string,
+  where: (bind: BindAsPlaceholder) => string,
   clientKeys: Store['clientKeys'],
 ): Promise<ReadonlyMap<string, KnownOrder>> {
   const known = new Map<string, KnownOrder>();
@@ -68,18 +68,18 @@ async function readKnownOrders(
 async function readOrderStages(
   past: Snapshot,
   platform: PlatformName,
-  where: (bind: BindValue) => string,
+  where: (bind: BindAsPlaceholder) => string,
   among: PickSegments,
 ): Promise<ReadonlyMap<string, OrderStage>> {
   const rows = await past.rows(
     (source, bind) =>
-      `SELECT client_id_key, order_ref, bool_or(${GRANTED_SQL}) AS granted FROM ${source('decisions', { platform })} WHERE ${where(bind)} GROUP BY ALL`,
+      `SELECT client_id_key, order_ref, bool_or(${IS_ATTEMPT_SQL}) AS granted FROM ${source('decisions', { platform })} WHERE ${where(bind)} GROUP BY ALL`,
     among,
   );
   const orderStages = new Map<string, OrderStage>();
   for (const row of rows) {
     const name = getOrderName(toTextOrNull(row['client_id_key']) ?? '', toTextOrNull(row['order_ref']) ?? '');
-    orderStages.set(name, toOrderStage(toBooleanOrNull(row['granted']) === true));
+    orderStages.set(name, toAskedOrderStage(toBooleanOrNull(row['granted']) === true));
   }
   return orderStages;
 }
@@ -89,7 +89,7 @@ function addEntry(
   before: KnownOrder | null,
   { order, report = order, amount = before?.amount, turnedAway }: OutcomeEntry,
 ): KnownOrder {
-  const orderStage = readRecordedOrderStage(turnedAway);
+  const orderStage = getRecordedOrderStage(turnedAway);
   return addReport(forgetFailuresBeforeAttempt(before, orderStage), report, orderStage, amount);
 }
 

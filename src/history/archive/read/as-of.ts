@@ -3,7 +3,7 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import { type DuckRow, toNumberOrNull, toTextsOrNull } from '#history/archive/query-engine.ts';
 import type { Snapshot } from '#history/archive/snapshot.ts';
 
-export const asOfMomentShape = shape(
+export const erasedSinceMomentSchema = shape(
   'A moment of the past whose knowledge the figures are of; absent: all that is known',
   {
     at: epochMs('What came to the journal later is in no figure'),
@@ -14,7 +14,7 @@ export const asOfMomentShape = shape(
   },
 );
 
-export type AsOfMoment = ValueOf<typeof asOfMomentShape>;
+export type ErasedSinceMoment = ValueOf<typeof erasedSinceMomentSchema>;
 
 /**
  * Returns SQL that sums up rows of `erasures`: the numbers of the erased clients, how many clients have no number any
@@ -29,7 +29,11 @@ export function erasureSumsSql(rows: string): string {
  * Sums up what was erased since the moment to which figures refer. `rows` are the rows of `erasureSumsSql`. `unshipped`
  * are the numbers of erased clients that the archive does not know of yet.
  */
-export function toAsOfMoment(at: number, rows: readonly DuckRow[], unshipped: readonly string[]): AsOfMoment {
+export function sumErasedSinceMoment(
+  at: number,
+  rows: readonly DuckRow[],
+  unshipped: readonly string[],
+): ErasedSinceMoment {
   const payers = new Set([...unshipped, ...rows.flatMap((row) => toTextsOrNull(row['payers']) ?? [])]);
   const sum = (column: string) => rows.reduce((total, row) => total + (toNumberOrNull(row[column]) ?? 0), 0);
   return { at, erasedPayers: payers.size + sum('nameless'), erasedRows: sum('removed') };
@@ -39,15 +43,15 @@ export function toAsOfMoment(at: number, rows: readonly DuckRow[], unshipped: re
  * Counts the clients who were erased after a moment of the past. Figures of that moment counted these clients then,
  * and no longer do.
  */
-export async function readErasedSince(
+export async function readErasedSinceMoment(
   past: Snapshot,
   at: number,
   platform: PlatformName | null,
-): Promise<AsOfMoment> {
+): Promise<ErasedSinceMoment> {
   const rows = await past.rows((source) =>
     erasureSumsSql(
       `(SELECT * FROM ${source('erasures', { from: at + 1, platform })} WHERE erased_at > make_timestamp_ms(${at}))`,
     ),
   );
-  return toAsOfMoment(at, rows, []);
+  return sumErasedSinceMoment(at, rows, []);
 }

@@ -6,7 +6,7 @@ import type { UnreadSegment } from '#history/archive/archive-log.ts';
 import type { OrderStatus } from '#history/archive/order-status.ts';
 import { hasClientRows, TABLE_NAMES } from '#history/archive/tables.ts';
 import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
-import type { HistoryPlace, JournalEntry, PlacedEntry } from '#state/journal.ts';
+import type { DatedJournalPlace, JournalEntry, PlacedEntry } from '#state/journal.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import type { ArchiveReader } from './archive-reader.ts';
@@ -46,7 +46,7 @@ export interface HistoryPage {
   /** Whether nothing older is known about the client. */
   readonly complete: boolean;
   /** The position before which the next page begins. Null if this is the last page. */
-  readonly next: HistoryPlace | null;
+  readonly next: DatedJournalPlace | null;
 }
 
 /**
@@ -145,7 +145,11 @@ export class DecisionLookup {
    * Returns a page of the entries about a client, the newest first. Only entries before the position `before` are
    * returned. If it is null, they start with the newest entry.
    */
-  async history(client: ClientKey, limit: number, before: HistoryPlace | null = null): Promise<HistoryPage> {
+  async history(
+    client: ClientKey,
+    limit: number,
+    before: DatedJournalPlace | null = null,
+  ): Promise<HistoryPage> {
     const { entries, isWhole } = await this.#archive.readHistory(client, before, limit + 1);
     const isCut = entries.length > limit;
     const page = entries.slice(0, limit);
@@ -171,7 +175,7 @@ export class DecisionLookup {
   /** Yields all other entries about a client, as `readDecisionsOfClient` yields its decisions. */
   async *readOtherEntries(client: ClientKey): AsyncGenerator<readonly OtherEntry[], boolean> {
     const tables = TABLE_NAMES.filter((table) => hasClientRows(table) && table !== 'decisions');
-    let oldest: HistoryPlace | null = null;
+    let oldest: DatedJournalPlace | null = null;
     for (let isWhole = true; ; ) {
       const read = await this.#archive.readHistory(client, oldest, PAGE_MAX, tables);
       yield excludeDecisions(read.entries);

@@ -5,11 +5,11 @@ import {
   listAskedMembers,
 } from '#decision/decision-filter.ts';
 import type { FilterMember, FilterValueKind } from '#decision/filter-members.ts';
-import { toClientNumber } from '#decision/payer/client-key.ts';
+import { toClientNumberText } from '#decision/payer/client-key.ts';
 import type { UnreadSegment } from '#history/archive/archive-log.ts';
 import { toColumnOfFactKey } from '#history/archive/fact-columns.ts';
-import type { BindValue } from '#history/archive/query-engine.ts';
-import { ARCHIVED_RECORDS } from '#history/archive/tables.ts';
+import type { BindAsPlaceholder } from '#history/archive/query-engine.ts';
+import { RECORD_COLUMNS_BY_TABLE } from '#history/archive/tables.ts';
 import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
 
 export function toUnreadDecisions({ from, to, rows: decisions, why }: UnreadSegment): UnreadDecisions {
@@ -17,7 +17,7 @@ export function toUnreadDecisions({ from, to, rows: decisions, why }: UnreadSegm
 }
 
 /** Returns SQL: whether a decision matches the filter, as `matchesFilter` decides. */
-export function filterConditionSql(filter: AskedFilter, bind: BindValue): string {
+export function filterConditionSql(filter: AskedFilter, bind: BindAsPlaceholder): string {
   const { after, ...members } = filter;
   return [
     'true',
@@ -28,7 +28,7 @@ export function filterConditionSql(filter: AskedFilter, bind: BindValue): string
 
 type AskedFilter = { readonly [Name in keyof DecisionFilter]: DecisionFilter[Name] | null | undefined };
 
-function askedSql({ member, wanted }: AskedMember, bind: BindValue): string {
+function askedSql({ member, wanted }: AskedMember, bind: BindAsPlaceholder): string {
   const { compared, comparison, value } = member;
   const column = getComparedColumn(compared);
   switch (comparison) {
@@ -46,7 +46,7 @@ function askedSql({ member, wanted }: AskedMember, bind: BindValue): string {
 
 const OPERATORS = { equals: '=', atLeast: '>=', atMost: '<=', before: '<' } as const;
 
-function wantedSql(wanted: string | number, value: FilterValueKind, bind: BindValue): string {
+function wantedSql(wanted: string | number, value: FilterValueKind, bind: BindAsPlaceholder): string {
   if (typeof wanted === 'string') return bind(wanted);
   return value === 'moment' ? `make_timestamp_ms(${wanted})` : String(wanted);
 }
@@ -55,12 +55,12 @@ function wantedSql(wanted: string | number, value: FilterValueKind, bind: BindVa
 export function getComparedColumn(compared: FilterMember['compared']): string {
   return 'fact' in compared
     ? toColumnOfFactKey(compared.fact)
-    : ARCHIVED_RECORDS.decisions.columnOf(compared.member);
+    : RECORD_COLUMNS_BY_TABLE.decisions.columnOf(compared.member);
 }
 
 /** Returns SQL: whether a decision comes after the position, as `isAfterPosition` decides. */
 function afterSql({ at, clientHash, seq }: DecisionPosition): string {
-  const [time, client] = [`make_timestamp_ms(${at})`, toClientNumber(clientHash)];
+  const [time, client] = [`make_timestamp_ms(${at})`, toClientNumberText(clientHash)];
   const sameTime = `client_hash < ${client} OR (client_hash = ${client} AND seq < ${seq})`;
   return `(decided_at < ${time} OR (decided_at = ${time} AND (${sameTime})))`;
 }

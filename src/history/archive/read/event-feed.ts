@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { searchThrottle } from '#base/work/step-throttle.ts';
-import { type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
+import { type PlatformName, toClientNumberText } from '#decision/payer/client-key.ts';
 import { excludeSegments } from '#history/archive/archive.ts';
 import type { ArchiveState, Segment } from '#history/archive/archive-log.ts';
 import { JournalFollower, type JournalWatch, STEP_ENTRIES_MAX } from '#history/archive/journal-follower.ts';
@@ -15,6 +15,7 @@ import {
 } from '#history/archive/tables.ts';
 import { listPageGaps } from '#history/archive/unshipped.ts';
 import {
+  type AnyJournalEntry,
   comparePlaces,
   type ErasureEntry,
   isPlaceRead,
@@ -22,7 +23,6 @@ import {
   type JournalGap,
   type JournalPlace,
   type JournalPlaces,
-  type JournalRecord,
   type PlacedEntry,
   pickLaterPlace,
   type ScoreEntry,
@@ -32,7 +32,7 @@ import { UnknownCursor } from '#state/store-errors.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 
 /** An event of the feed. Scores are in the journal and not in the feed. */
-export type FeedEvent = Exclude<PlacedEntry<JournalRecord>, ScoreEntry>;
+export type FeedEvent = Exclude<PlacedEntry<AnyJournalEntry>, ScoreEntry>;
 
 export interface FeedPage {
   /** The oldest event comes first. */
@@ -91,7 +91,7 @@ export class EventFeed {
 
   /** Returns the number by which an erasure names a client. */
   readonly getClientNumber = (platform: PlatformName, clientIdKey: string): string =>
-    toClientNumber(this.#store.clientKeys.of(platform, clientIdKey).hash);
+    toClientNumberText(this.#store.clientKeys.of(platform, clientIdKey).hash);
 
   /** The cursor before the first entry. */
   get beginning(): string {
@@ -146,7 +146,7 @@ export class EventFeed {
   }
 }
 
-function isFeedRecord(record: PlacedEntry<JournalRecord>): record is FeedEvent {
+function isFeedRecord(record: PlacedEntry<AnyJournalEntry>): record is FeedEvent {
   return record.kind !== 'score';
 }
 
@@ -165,7 +165,7 @@ const FEED_TABLES = [
 
 /** The archive's entries after a cursor, in the sequence of the journal. */
 interface ArchivedPage {
-  readonly records: readonly PlacedEntry<JournalRecord>[];
+  readonly records: readonly PlacedEntry<AnyJournalEntry>[];
   readonly gaps: readonly JournalGap[];
   readonly cursor: string | null;
 }
@@ -396,7 +396,7 @@ function compareRead(a: JournalPlace | null, b: JournalPlace | null): number {
 
 /** Whether a client was erased after this entry. The client may have come again since. */
 function isErased(
-  { client, record }: { readonly client: string; readonly record: PlacedEntry<JournalRecord> },
+  { client, record }: { readonly client: string; readonly record: PlacedEntry<AnyJournalEntry> },
   erasures: readonly PlacedEntry<ErasureEntry>[],
 ): boolean {
   return erasures.some(

@@ -1,36 +1,36 @@
 import type { DecisionFilter } from '#decision/decision-filter.ts';
 import { formatAttributeFactLabel } from '#decision/facts/attribute.ts';
-import { FILTER_MEMBERS, SPLIT_MEMBERS } from '#decision/filter-members.ts';
+import { RECORD_FILTER_MEMBERS, SPLIT_MEMBERS } from '#decision/filter-members.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { NOT_KNOWN_TEXT } from '#decision/rules/condition.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import type { ArchiveGap } from '#history/archive/archive-log.ts';
 import { listColumnsOfAttribute } from '#history/archive/fact-columns.ts';
 import {
-  GRANTED_SQL,
+  IS_ATTEMPT_SQL,
   ORDER_KEY_SQL,
   REPORTED_RESULT_SQL,
   reportedStatusSql,
 } from '#history/archive/order-status.ts';
 import {
-  type BindValue,
+  type BindAsPlaceholder,
   type DuckRow,
   quoteName,
   quoteSql,
-  toNumberRecord,
+  toNumbersByColumn,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import { isFactNotKnownSql } from '#history/archive/record-columns.ts';
-import type { Snapshot, TableSql } from '#history/archive/snapshot.ts';
+import type { GetTableSql, Snapshot } from '#history/archive/snapshot.ts';
 import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
 import {
-  type Contribution,
-  type CountedValue,
+  type ChangeContribution,
   type CountsOfTwoTimes,
-  findContributions,
+  type DimensionValueCounts,
+  rankContributionsToChange,
 } from '#history/statistics/distributions.ts';
 import type { ArchiveReader } from './archive-reader.ts';
-import { type AsOfMoment, readErasedSince } from './as-of.ts';
+import { type ErasedSinceMoment, readErasedSinceMoment } from './as-of.ts';
 import { filterConditionSql, getComparedColumn, toUnreadDecisions } from './decision-sql.ts';
 
 /** The properties by which decisions can be split, as SQL. An attribute has columns of its own instead. */
@@ -52,7 +52,7 @@ const SPLITS = {
 
 /** Returns SQL for the column whose values a split and its filter member use. A list gives a row for each value. */
 function valueSql(split: keyof typeof SPLIT_MEMBERS): string {
-  const { compared, comparison } = FILTER_MEMBERS[SPLIT_MEMBERS[split]];
+  const { compared, comparison } = RECORD_FILTER_MEMBERS[SPLIT_MEMBERS[split]];
   const column = getComparedColumn(compared);
   return comparison === 'includes' ? `unnest(${column})` : column;
 }
@@ -64,11 +64,11 @@ export const SPLIT_NAMES = Object.freeze(
 );
 
 /** The splits that may explain a change. If several explain it equally well, the first in this list is named. */
-export const CAUSE_SPLIT_NAMES = [
+export const EXPLAINING_SPLIT_NAMES = [
   ...(['verdict', 'rule', 'signal', 'group', 'platform', 'pointOfSale', 'method', 'version', 'arm'] as const),
 ] as const satisfies readonly SplitName[];
 
-const CAUSE_ORDER: readonly string[] = CAUSE_SPLIT_NAMES;
+const CAUSE_ORDER: readonly string[] = EXPLAINING_SPLIT_NAMES;
 
 /** The splits whose shares people set by a rollout: each version gets its share of the traffic. */
 const DIVIDED: ReadonlySet<string> = new Set<SplitName>(['version', 'arm']);
@@ -119,14 +119,14 @@ export interface Exploration {
   /** The most frequent value comes first. */
   readonly values: readonly ExploredValue[];
   /** The changes since the span of the comparison. Null if there is no comparison. */
-  readonly change: (CountsOfTwoTimes & { readonly contributions: readonly Contribution[] }) | null;
+  readonly change: (CountsOfTwoTimes & { readonly contributions: readonly ChangeContribution[] }) | null;
   readonly gaps: readonly ArchiveGap[];
   /** The decisions in files of the archive that cannot be read. No figure counts them. */
   readonly unreadable: readonly UnreadDecisions[];
   /** The time, in epoch ms, before which everything is counted. Null if everything is counted. */
   readonly upTo: number | null;
   /** Missing unless figures of the past were asked for. */
-  readonly asOf?: AsOfMoment;
+  readonly asOf?: ErasedSinceMoment;
 }
 
 const MINUTE_MS = 60_000;
@@ -146,7 +146,8 @@ const SPANS_MS = {
 
 type SpanName = keyof typeof SPANS_MS;
 
-export const SPAN_LENGTH_NAMES = [
+/** The lengths of a span that an exploration can ask for by name instead of by `from`. */
+export const EXPLORED_SPAN_NAMES = [
   'hour',
   'day',
   'week',
@@ -154,8 +155,8 @@ export const SPAN_LENGTH_NAMES = [
   'quarter',
 ] as const satisfies readonly SpanName[];
 
-/** How far back a question may reach, in ms. */
-export const EXPLORED_MS_MAX = 400 * 24 * HOUR_MS;
+/** The longest span of an exploration, in ms. */
+export const EXPLORED_SPAN_MS_MAX = 400 * 24 * HOUR_MS;
 
 const NO_CURRENCY = '–';
 
@@ -166,7 +167,7 @@ export function exploreDecisions(archive: ArchiveReader, asked: ExplorationAsk):
   return archive.withOpenSnapshot(async (past) => {
     const slotted = await countSlots(past, ask);
     const change = against === null ? null : await computeChange(past, ask, against);
-    const known = asOf === null ? {} : { asOf: await readErasedSince(past, asOf, platform) };
+    const known = asOf === null ? {} : { asOf: await readErasedSinceMoment(past, asOf, platform) };
     const spans = [toTimeSpan(ask), ...(against === null ? [] : [against])];
     const isAsked = (one: TimeSpan) => spans.some(({ from, to }) => one.to >= from && one.from < to);
     return {
@@ -193,7 +194,7 @@ function chooseStep(lengthMs: number): number {
 }
 
 /** Returns a span that ends at `to` and begins at the beginning of a slot. The last slot may not be over yet. */
-export function computeSpanOfWholeSlots(to: number, span: SpanName): TimeSpan {
+export function computeSpanFromSlotStart(to: number, span: SpanName): TimeSpan {
   const lengthMs = SPANS_MS[span];
   const stepMs = chooseStep(lengthMs);
   return { from: Math.ceil((to - lengthMs) / stepMs) * stepMs, to };
@@ -224,7 +225,7 @@ function toTimeSpan({ from, to }: TimeSpan): TimeSpan {
  * The two functions that a query is built with: `source` gives the SQL of its tables, and `bind` adds a value as a
  * parameter.
  */
-type Place = readonly [source: TableSql, bind: BindValue];
+type Place = readonly [source: GetTableSql, bind: BindAsPlaceholder];
 
 /** Returns SQL for the decisions of a span that match the filter. */
 function decisionsSql([source, bind]: Place, { filter, platform }: ExplorationAsk, span: TimeSpan): string {
@@ -291,7 +292,7 @@ function paidSql([source, bind]: Place, { platform, asOf, ...span }: Exploration
   granted AS MATERIALIZED (
     SELECT DISTINCT order_key, coalesce(status = 'PAID', false) AS is_paid FROM (
       SELECT ${ORDER_KEY_SQL} AS order_key FROM ${source('decisions', { ...toTimeSpan(span), platform })}
-      WHERE ${GRANTED_SQL} AND ${filterConditionSql(toTimeSpan(span), bind)}
+      WHERE ${IS_ATTEMPT_SQL} AND ${filterConditionSql(toTimeSpan(span), bind)}
     ) LEFT JOIN reports USING (order_key) WHERE status IS DISTINCT FROM 'TECHNICAL'
   )`;
 }
@@ -331,7 +332,7 @@ class SlotTable {
   }
 
   addRow(row: DuckRow): void {
-    const { slot, decisions, ...order } = toNumberRecord(row, {
+    const { slot, decisions, ...order } = toNumbersByColumn(row, {
       slot: 0,
       decisions: 0,
       amount: 0,
@@ -401,7 +402,7 @@ async function computeChange(
     for (const row of await past.rows((source, bind) =>
       changeSql(decisionsSql([source, bind], ask, span), ask),
     )) {
-      const { part, whole } = toNumberRecord(row, { part: 0, whole: 0 });
+      const { part, whole } = toNumbersByColumn(row, { part: 0, whole: 0 });
       counts.add(time, toTextOrNull(row['dimension']), toTextOrNull(row['value']) ?? '', part, whole);
     }
   const { all } = counts;
@@ -410,7 +411,7 @@ async function computeChange(
     .values()
     .toSorted((a, b) => CAUSE_ORDER.indexOf(a.dimension) - CAUSE_ORDER.indexOf(b.dimension))
     .filter(({ dimension }) => ask.verdict === null || dimension !== 'verdict');
-  return { ...all, contributions: findContributions(counted, { all, divided: DIVIDED }) };
+  return { ...all, contributions: rankContributionsToChange(counted, { all, divided: DIVIDED }) };
 }
 
 function changeSql(looked: string, { verdict }: ExplorationAsk): string {
@@ -421,7 +422,7 @@ function changeSql(looked: string, { verdict }: ExplorationAsk): string {
     WHERE value IS NOT NULL GROUP BY value ORDER BY part DESC, value LIMIT ${CONTRIBUTING_VALUES_MAX})`;
   return `WITH looked AS (FROM ${looked})
     SELECT NULL AS dimension, NULL AS value, ${counts} FROM (SELECT ${isPart} AS is_part FROM looked)
-    UNION ALL ${CAUSE_SPLIT_NAMES.map(of).join(' UNION ALL ')}`;
+    UNION ALL ${EXPLAINING_SPLIT_NAMES.map(of).join(' UNION ALL ')}`;
 }
 
 /** Counts of two spans by dimension and value. */
@@ -444,7 +445,7 @@ class ChangeCounts {
     counts[time].whole += whole;
   }
 
-  values(): readonly CountedValue[] {
+  values(): readonly DimensionValueCounts[] {
     return [...this.#values.values()];
   }
 

@@ -58,7 +58,7 @@ export const PAGE_DECISIONS_MAX = 200;
  * decisions of the same millisecond, because pages have these in any sequence. A page that is not full is the last
  * one, and so is a page that reaches past `from`.
  */
-export async function findInPages(
+export async function findDecisionsInPages(
   nextPage: () => Promise<readonly Decision[]>,
   filter: DecisionFilter,
   limit: number,

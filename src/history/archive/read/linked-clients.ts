@@ -1,26 +1,26 @@
 import { VERDICTS } from '#decision/decision-words.ts';
-import { type ClientKeys, type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
+import { type ClientKeys, type PlatformName, toClientNumberText } from '#decision/payer/client-key.ts';
 import type { Override } from '#decision/payer/client-state.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import {
-  GRANTED_SQL,
+  IS_ATTEMPT_SQL,
   REPORTED_RESULT_SQL,
   SETTLED_AMOUNT_SQL,
   SETTLED_CURRENCY_SQL,
 } from '#history/archive/order-status.ts';
 import {
-  type BindValue,
+  type BindAsPlaceholder,
   type DuckRow,
   toBooleanOrNull,
   toNumberOrNull,
-  toNumberRecord,
+  toNumbersByColumn,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import type { Snapshot } from '#history/archive/snapshot.ts';
-import { ARCHIVED_RECORDS, TABLES, type TableName } from '#history/archive/tables.ts';
+import { RECORD_COLUMNS_BY_TABLE, TABLES, type TableName } from '#history/archive/tables.ts';
 import type { Store } from '#state/store.ts';
 import type { ArchiveReader } from './archive-reader.ts';
-import { type AsOfMoment, readErasedSince } from './as-of.ts';
+import { type ErasedSinceMoment, readErasedSinceMoment } from './as-of.ts';
 
 /** The things that payers may share: a device, known by its fingerprint, or an IP address. */
 export const DEVICE_KINDS = ['fingerprint', 'ip'] as const;
@@ -153,31 +153,31 @@ class LinkReader {
     );
     return new Map(
       rows.map((row) => {
-        const { clientIdKey, override } = ARCHIVED_RECORDS.overrides.read(row);
+        const { clientIdKey, override } = RECORD_COLUMNS_BY_TABLE.overrides.read(row);
         return [clientIdKey, override];
       }),
     );
   }
 
   /** Returns how much was erased since the moment `asOf`. Returns undefined if there is no such moment. */
-  async asOf(): Promise<AsOfMoment | undefined> {
+  async asOf(): Promise<ErasedSinceMoment | undefined> {
     const { asOf, platform } = this.#span;
-    return asOf === null ? undefined : readErasedSince(this.#past, asOf, platform);
+    return asOf === null ? undefined : readErasedSinceMoment(this.#past, asOf, platform);
   }
 
   /**
    * Returns SQL: whether a row is about one of these clients. The hashes come first, because the engine finds rows by
    * the hash and would otherwise read all rows to compare names.
    */
-  #areClientsSql(clients: readonly string[], bind: BindValue): string {
+  #areClientsSql(clients: readonly string[], bind: BindAsPlaceholder): string {
     const { platform, keys } = this.#span;
-    const numbers = clients.map((clientIdKey) => toClientNumber(keys.of(platform, clientIdKey).hash));
+    const numbers = clients.map((clientIdKey) => toClientNumberText(keys.of(platform, clientIdKey).hash));
     return `client_hash IN (${numbers.join(', ')}) AND client_id_key IN (${clients.map(bind).join(', ')})`;
   }
 
   #readRows(
     table: TableName,
-    sql: (source: string, bind: BindValue) => string,
+    sql: (source: string, bind: BindAsPlaceholder) => string,
     { from, asOf }: LinkTime = this.#span,
   ): Promise<readonly DuckRow[]> {
     const { time } = TABLES[table];
@@ -197,7 +197,7 @@ function getDeviceName({ kind, hmac }: Device): string {
 }
 
 /** Returns SQL: whether `kind` and `hmac` are those of one of these devices. */
-export function isOneOfDevicesSql(devices: readonly Device[], bind: BindValue): string {
+export function isOneOfDevicesSql(devices: readonly Device[], bind: BindAsPlaceholder): string {
   const ofKind = (wanted: DeviceKind) =>
     devices
       .filter(({ kind }) => kind === wanted)
@@ -206,6 +206,7 @@ export function isOneOfDevicesSql(devices: readonly Device[], bind: BindValue): 
   return DEVICE_KINDS.map((kind) => `(kind = '${kind}' AND hmac IN (${ofKind(kind)}))`).join(' OR ');
 }
 
+/** Returns SQL for the rows of SeenClient in a table of scores. `ofClients` and `onDevices` are conditions in SQL. */
 export function seenSql(source: string, ofClients: string, onDevices: string): string {
   const of = DEVICE_KINDS.map(
     (kind) =>
@@ -227,7 +228,7 @@ export function toSeenClient(row: DuckRow): SeenClient {
 
 function decidedSql(source: string, ofClients: string, ordersMax: number): string {
   const counts = VERDICTS.map((verdict) => `count(*) FILTER (verdict = '${verdict}') AS ${verdict}`);
-  return `SELECT client_id_key, order_ref, ${counts.join(', ')}, bool_or(${GRANTED_SQL}) AS granted,
+  return `SELECT client_id_key, order_ref, ${counts.join(', ')}, bool_or(${IS_ATTEMPT_SQL}) AS granted,
       arg_max(fact_amount, seq) AS amount, arg_max(fact_currency, seq) AS currency
     FROM ${source} WHERE ${ofClients} GROUP BY client_id_key, order_ref ${newestOfEachSql('max(seq)', ordersMax)}`;
 }
@@ -250,7 +251,7 @@ function toDecidedOrder(row: DuckRow): LinkedOrder {
   return {
     clientIdKey: toTextOrNull(row['client_id_key']) ?? '',
     orderRef: toTextOrNull(row['order_ref']) ?? '',
-    verdicts: toNumberRecord(row, NO_VERDICTS),
+    verdicts: toNumbersByColumn(row, NO_VERDICTS),
     granted: toBooleanOrNull(row['granted']) === true,
     amount: toNumberOrNull(row['amount']),
     currency: toTextOrNull(row['currency']),
@@ -322,7 +323,7 @@ export interface LinkGraph {
  * Finds the devices of a client and the clients on these devices, then the devices of those clients, and so on in
  * `depth` steps.
  */
-export async function findLinkedClients(
+export async function findLinkGraph(
   reading: LinkReader,
   clientIdKey: string,
   { depth, clientsMax }: LinksAsk,

@@ -2,8 +2,13 @@ import { VERDICTS } from '#decision/decision-words.ts';
 import { type ClientKeys, formatDecisionId, type PlatformName } from '#decision/payer/client-key.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import type { ArchiveGap, Segment, UnreadSegment } from '#history/archive/archive-log.ts';
-import { type BindValue, type DuckRow, toNumberOrNull, toTextOrNull } from '#history/archive/query-engine.ts';
-import type { Snapshot, TableSql } from '#history/archive/snapshot.ts';
+import {
+  type BindAsPlaceholder,
+  type DuckRow,
+  toNumberOrNull,
+  toTextOrNull,
+} from '#history/archive/query-engine.ts';
+import type { GetTableSql, Snapshot } from '#history/archive/snapshot.ts';
 import { hasClientRows, TABLE_NAMES, TABLES, type TableName } from '#history/archive/tables.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import {
@@ -202,7 +207,8 @@ class NamesInPast {
 
   async readStep(segments: readonly Segment[]): Promise<void> {
     const { payersIn, hasOrders, hasRequests, devices } = this.#ask;
-    const read = (sql: (source: TableSql, bind: BindValue) => string) => this.#readRows(segments, sql);
+    const read = (sql: (source: GetTableSql, bind: BindAsPlaceholder) => string) =>
+      this.#readRows(segments, sql);
     if (payersIn.length > 0)
       for (const row of await read((source, bind) => payersSql(this.#ask, source, bind)))
         this.#addPayer(toFoundPayer(row));
@@ -265,7 +271,7 @@ class NamesInPast {
 
   #readRows(
     segments: readonly Segment[],
-    sql: (source: TableSql, bind: BindValue) => string,
+    sql: (source: GetTableSql, bind: BindAsPlaceholder) => string,
   ): Promise<readonly DuckRow[]> {
     const names = new Set(segments.map(({ name }) => name));
     return this.#past.rows(sql, async (all) => all.filter(({ name }) => names.has(name)));
@@ -325,17 +331,17 @@ function sortFound<Found extends FoundPayer>(
 }
 
 /** Returns SQL: whether a name contains the part. */
-function containsSql(name: string, { part }: NameSearch, bind: BindValue): string {
+function containsSql(name: string, { part }: NameSearch, bind: BindAsPlaceholder): string {
   return `contains(lower(${name}), lower(${bind(part)}))`;
 }
 
 /** Returns the end of a query for names. It takes the first names in the sequence of `sortFound`. */
-function firstNamesSql(name: string, { part, limit }: NameSearch, bind: BindValue): string {
+function firstNamesSql(name: string, { part, limit }: NameSearch, bind: BindAsPlaceholder): string {
   const rank = `CASE WHEN lower(${name}) = lower(${bind(part)}) THEN ${IS} WHEN starts_with(lower(${name}), lower(${bind(part)})) THEN ${BEGINS} ELSE ${CONTAINS} END`;
   return `ORDER BY ${rank}, last_at DESC, ${name} LIMIT ${limit + 1}`;
 }
 
-function payersSql(ask: NameSearch, source: TableSql, bind: BindValue): string {
+function payersSql(ask: NameSearch, source: GetTableSql, bind: BindAsPlaceholder): string {
   const { platform, payersIn } = ask;
   const named = payersIn.map(
     (table) =>
@@ -345,7 +351,7 @@ function payersSql(ask: NameSearch, source: TableSql, bind: BindValue): string {
     GROUP BY client_id_key ${firstNamesSql('client_id_key', ask, bind)}`;
 }
 
-function ordersSql(ask: NameSearch, source: TableSql, bind: BindValue): string {
+function ordersSql(ask: NameSearch, source: GetTableSql, bind: BindAsPlaceholder): string {
   const { platform } = ask;
   const named = ORDER_TABLES.map(
     (table) =>
@@ -356,13 +362,17 @@ function ordersSql(ask: NameSearch, source: TableSql, bind: BindValue): string {
     FROM (${named.join(' UNION ALL ')}) GROUP BY order_ref, client_id_key ${firstNamesSql('order_ref', ask, bind)}`;
 }
 
-function requestsSql({ platform, part, limit }: NameSearch, source: TableSql, bind: BindValue): string {
+function requestsSql(
+  { platform, part, limit }: NameSearch,
+  source: GetTableSql,
+  bind: BindAsPlaceholder,
+): string {
   return `SELECT request_id, client_id_key, order_ref, verdict, seq, epoch_ms(decided_at)::DOUBLE AS decided_ms
     FROM ${source('decisions', { platform })} WHERE starts_with(lower(request_id), lower(${bind(part)}))
     ORDER BY decided_ms DESC, seq DESC LIMIT ${limit + 1}`;
 }
 
-function devicesSql({ platform, devices }: NameSearch, source: TableSql, bind: BindValue): string {
+function devicesSql({ platform, devices }: NameSearch, source: GetTableSql, bind: BindAsPlaceholder): string {
   return `${seenSql(source('scores', { platform }), 'true', isOneOfDevicesSql(devices, bind))}
     ORDER BY last_at DESC, client_id_key LIMIT ${SEEN_CLIENTS_MAX}`;
 }

@@ -5,10 +5,11 @@ import type { Segment } from '#history/archive/archive-log.ts';
 import { toColumnOfFactKey } from '#history/archive/fact-columns.ts';
 import { createOrderViews } from '#history/archive/order-status.ts';
 import { type QueryAnswer, QueryEngine, quoteSql } from '#history/archive/query-engine.ts';
-import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
+import { createSnapshotOpener, withSnapshotFiles } from '#history/archive/snapshot.ts';
 import { emptyTableSql, hasClientRows, SEARCHED_FACT_TYPES, TABLE_NAMES } from '#history/archive/tables.ts';
 
-export interface QueryResult<T> {
+/** An answer from the archive, and the segments that were left out of it. */
+export interface AnswerWithLeftOutSegments<T> {
   readonly answer: T;
   readonly leftOut: readonly Segment[];
 }
@@ -28,7 +29,7 @@ export async function queryArchive(
   sql: string,
   limits: QueryLimits,
   erased: ErasedClientNumbers = [],
-): Promise<QueryResult<QueryAnswer>> {
+): Promise<AnswerWithLeftOutSegments<QueryAnswer>> {
   return withTables({ folder, erased }, limits, (duck) => duck.query(sql, limits.rowsMax, limits.timeoutMs));
 }
 
@@ -39,7 +40,7 @@ export async function exportQuery(
   output: string,
   limits: QueryLimits,
   erased: ErasedClientNumbers = [],
-): Promise<QueryResult<void>> {
+): Promise<AnswerWithLeftOutSegments<void>> {
   return withTables(
     { folder, erased },
     limits,
@@ -64,8 +65,8 @@ function withTables<T>(
   limits: QueryLimits,
   run: (duck: QueryEngine) => Promise<T>,
   output?: string,
-): Promise<QueryResult<T>> {
-  return withFiles(createSnapshotOpener(folder), ALL, async (files) => ({
+): Promise<AnswerWithLeftOutSegments<T>> {
+  return withSnapshotFiles(createSnapshotOpener(folder), ALL, async (files) => ({
     answer: await withTablesOfFolder({ folder: files.folder, erased }, limits, run, output),
     leftOut: files.leftOut,
   }));

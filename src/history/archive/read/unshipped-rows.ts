@@ -1,9 +1,9 @@
 import { searchThrottle } from '#base/work/step-throttle.ts';
 import type { ArchiveGap, ArchiveState } from '#history/archive/archive-log.ts';
 import {
+  type FactColumnType,
+  type FactColumnTypes,
   type FactKey,
-  type FactType,
-  type FactTypes,
   toColumnOfFactKey,
 } from '#history/archive/fact-columns.ts';
 import { STEP_ENTRIES_MAX } from '#history/archive/journal-follower.ts';
@@ -13,12 +13,12 @@ import {
   quoteName,
   quoteSql,
   toNumberOrNull,
-  toNumberRecord,
+  toNumbersByColumn,
 } from '#history/archive/query-engine.ts';
 import type { ColumnType } from '#history/archive/record-columns.ts';
 import type { UnshippedSpan } from '#history/archive/snapshot.ts';
 import {
-  getJsonSourceOfRows,
+  getJsonCellsAndColumns,
   hasClientRows,
   isAfterSql,
   JOURNAL_TICK_SQL,
@@ -27,10 +27,10 @@ import {
   TABLES,
   type TableName,
   toErasureRow,
-  toPageRows,
+  toUnerasedPageRows,
   widenFactTypes,
 } from '#history/archive/tables.ts';
-import { findPageNewerThanArchive, listPageGaps } from '#history/archive/unshipped.ts';
+import { listPageGaps, readPageNewerThanArchive } from '#history/archive/unshipped.ts';
 import {
   type ErasureEntry,
   isPlaceRead,
@@ -90,7 +90,7 @@ interface Parts {
 export class UnshippedRows {
   readonly #parts: Parts;
   /** The types of all facts that were read, and of the facts for which the table has a column. */
-  readonly #facts = new Map<FactKey, FactType>();
+  readonly #facts = new Map<FactKey, FactColumnType>();
   #columns = new Map<string, ColumnType>();
   #begun = false;
   /** The cursor up to which the journal was read. */
@@ -236,7 +236,7 @@ export class UnshippedRows {
           ? await this.#readFirstPage(duck, state, newest)
           : await this.#readPage(this.#cursor);
         const tombstones = listErasures(next).map((erasure) => toErasureRow(erasure, NOTHING_REMOVED));
-        const made = [...toPageRows(next.entries, clientKeys), ...tombstones];
+        const made = [...toUnerasedPageRows(next.entries, clientKeys), ...tombstones];
         widenFactTypes(this.#facts, made);
         return { page: next, rows: made.map(({ table, cells }) => [table, JSON.stringify(cells)] as const) };
       });
@@ -276,7 +276,7 @@ export class UnshippedRows {
       if (!(error instanceof UnknownCursor)) throw error;
       await this.#begin(duck);
       this.#unknownCursor = state.cursor;
-      return findPageNewerThanArchive(this.#parts.store, state, STEP_ENTRIES_MAX);
+      return readPageNewerThanArchive(this.#parts.store, state, STEP_ENTRIES_MAX);
     }
   }
 
@@ -332,7 +332,10 @@ export class UnshippedRows {
   async #insert(duck: QueryEngine, lines: RowLines): Promise<void> {
     await this.#widenColumns(duck);
     for (const [table, some] of lines.takeAll()) {
-      const { cells, columns } = getJsonSourceOfRows(table, table === 'decisions' ? this.#facts : NO_FACTS);
+      const { cells, columns } = getJsonCellsAndColumns(
+        table,
+        table === 'decisions' ? this.#facts : NO_FACTS,
+      );
       const form = JSON.stringify(Object.fromEntries(cells.map(({ cell, type }) => [cell, type])));
       const select = columns.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`).join(', ');
       await duck.run('CREATE OR REPLACE TABLE unshipped_lines (line VARCHAR)');
@@ -391,7 +394,7 @@ export class UnshippedRows {
       FROM ${ALL_ROWS_SQL} WHERE tick <= ${toNumberOrNull(tick)} GROUP BY ALL`,
     );
     const numbers = gone.map((row) =>
-      toNumberRecord(row, { partition: 0, ms: 0, seq: 0, from: 0, to: 0, entries: 0 }),
+      toNumbersByColumn(row, { partition: 0, ms: 0, seq: 0, from: 0, to: 0, entries: 0 }),
     );
     for (const { partition, ms, seq, ...gap } of numbers) {
       const through: (JournalPlace | null)[] = Array(partition + 1).fill(null);
@@ -421,7 +424,7 @@ class RowLines {
   }
 }
 
-const NO_FACTS: FactTypes = new Map();
+const NO_FACTS: FactColumnTypes = new Map();
 
 const NOTHING_REMOVED: ReadonlyMap<string, number> = new Map();
 

@@ -5,9 +5,9 @@ import { dirname, join, relative, sep } from 'node:path';
 import { replaceFile } from '#base/files/atomic-file.ts';
 import { makeOwnFolder } from '#base/files/folders.ts';
 import {
+  ARCHIVE_ID_FILE,
   type ArchiveFile,
   type ArchiveHome,
-  ID_FILE,
   listFilesBelow,
   NotAdopted,
   RULE_SETS_FOLDER,
@@ -16,14 +16,14 @@ import {
   type ArchiveState,
   COMMIT_ENDING,
   type FileToStore,
-  findNewestCommit,
+  findNewestCommitName,
   formatCommitName,
   isOldLogFile,
   LOG_FOLDER,
   listFileNames,
-  parseCommitVersion,
   SNAPSHOT_COMMITS,
   SNAPSHOT_ENDING,
+  toCommitVersion,
 } from '#history/archive/archive-log.ts';
 import { SALT_FILE } from '#history/archive/archived-salt.ts';
 import { listQuarantinedFiles, QUARANTINE_FOLDER } from '#history/archive/quarantine.ts';
@@ -74,7 +74,7 @@ export class BucketHome implements ArchiveHome {
     this.#cache = cache;
     this.#registers = registers;
     // Until `refresh` asks which commit is valid now, the newest commit is that of an earlier process.
-    this.#newest = findNewestCommit(listFileNames(join(folder, LOG_FOLDER)));
+    this.#newest = findNewestCommitName(listFileNames(join(folder, LOG_FOLDER)));
   }
 
   newestCommit(): string | null {
@@ -83,7 +83,7 @@ export class BucketHome implements ArchiveHome {
 
   async refresh(): Promise<void> {
     const register = await this.#registers.read(HEAD_REGISTER);
-    const newest = register ?? findNewestCommit(await this.#listLog());
+    const newest = register ?? findNewestCommitName(await this.#listLog());
     await this.#fetchLog(newest);
     this.#newest = newest;
     this.#register = register;
@@ -114,18 +114,18 @@ export class BucketHome implements ArchiveHome {
   }
 
   async readId(): Promise<string | null> {
-    this.#id ??= (await this.#bucket.text(ID_FILE))?.trim() ?? null;
+    this.#id ??= (await this.#bucket.text(ARCHIVE_ID_FILE))?.trim() ?? null;
     return this.#id;
   }
 
   async writeId(id: string): Promise<void> {
-    await this.#bucket.put(ID_FILE, Buffer.from(id));
+    await this.#bucket.put(ARCHIVE_ID_FILE, Buffer.from(id));
     this.#id = id;
   }
 
   async adopt(): Promise<string> {
     const register = await this.#registers.read(HEAD_REGISTER);
-    const newest = findNewestCommit(await this.#listLog());
+    const newest = findNewestCommitName(await this.#listLog());
     const id = await this.readId();
     if (newest === null || id === null) throw new NotAdopted(`${this.name} holds no archive`);
     if (!(await this.#registers.compareAndSet(HEAD_REGISTER, register, newest)))
@@ -166,7 +166,7 @@ export class BucketHome implements ArchiveHome {
   /** Brings the files on this machine to the state `now`. Files with erased clients are removed, too. */
   async mirror(before: ArchiveState, now: ArchiveState): Promise<void> {
     const id = await this.readId();
-    if (id !== null) this.#writeHere(ID_FILE, id);
+    if (id !== null) this.#writeHere(ARCHIVE_ID_FILE, id);
     await this.makeReadable([SALT_FILE, ...now.files].map((path) => ({ path, bytes: null })));
     const named = new Set([...now.files, ...this.#putBeside]);
     const quarantine = listQuarantinedFiles(this.folder).map((name) => `${SET_ASIDE}${name}`);
@@ -198,7 +198,7 @@ export class BucketHome implements ArchiveHome {
       const commit = await this.#readLogText(name, COMMIT_ENDING);
       const parent = commit === null ? null : readParent(commit[1]);
       const isNext = parent === null ? commit !== null : this.#isHere(parent);
-      const mayHaveSnapshot = commit === null || parseCommitVersion(name) % SNAPSHOT_COMMITS === 0;
+      const mayHaveSnapshot = commit === null || toCommitVersion(name) % SNAPSHOT_COMMITS === 0;
       const snapshot = isNext || !mayHaveSnapshot ? null : await this.#readLogText(name, SNAPSHOT_ENDING);
       const found = [commit, snapshot].filter((one) => one !== null);
       if (found.length === 0) throw new StoreUnavailable(this.#explainMissing(name));
@@ -228,11 +228,11 @@ export class BucketHome implements ArchiveHome {
 
   /** Finds the commit that a killed writer put after the newest one. */
   async #findFollower(): Promise<string | null> {
-    const next = parseCommitVersion(this.#newest) + 1;
+    const next = toCommitVersion(this.#newest) + 1;
     for (const file of await this.#listLog()) {
-      if (parseCommitVersion(file) !== next || !file.endsWith(COMMIT_ENDING)) continue;
+      if (toCommitVersion(file) !== next || !file.endsWith(COMMIT_ENDING)) continue;
       const text = await this.#bucket.text(`${LOG}${file}`);
-      if (text !== null && readParent(text) === this.#newest) return findNewestCommit([file]);
+      if (text !== null && readParent(text) === this.#newest) return findNewestCommitName([file]);
     }
     return null;
   }

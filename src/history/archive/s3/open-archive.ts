@@ -1,7 +1,7 @@
 import { Archive } from '#history/archive/archive.ts';
 import { FolderHome } from '#history/archive/archive-home.ts';
 import {
-  openStoreWithLocalSalt,
+  openStoreBesideArchiveFolder,
   readSalt,
   SALT_FILE,
   type StoreListeners,
@@ -27,7 +27,7 @@ export function openArchive({ archiveDir, archiveS3 = null }: ArchivePlace, regi
   return new Archive(new BucketHome(archiveDir, bucket, cache, registers));
 }
 
-/** Fetches the archive's salt, then opens the store as `openStoreWithLocalSalt` does. Throws SaltRefused. */
+/** Fetches the archive's salt, then opens the store as `openStoreBesideArchiveFolder` does. Throws SaltRefused. */
 export async function openStoreWithArchivedSalt(
   place: OpenStoreOptions & {
     readonly archiveDir: string | null;
@@ -38,7 +38,7 @@ export async function openStoreWithArchivedSalt(
   const { archiveDir, archiveS3 } = place;
   if (archiveDir !== null && readSalt(archiveDir) === null)
     await openArchive({ archiveDir, archiveS3 }, REGISTERS_WITHOUT_STORE).home.makeReadable([SALT]);
-  return openStoreWithLocalSalt(place, ...listeners);
+  return openStoreBesideArchiveFolder(place, ...listeners);
 }
 
 const SALT = { path: SALT_FILE, bytes: null };

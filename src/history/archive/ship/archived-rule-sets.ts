@@ -1,8 +1,8 @@
 import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '#base/files/folders.ts';
-import { type AttributeHmacs, NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
-import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { type AttributePseudonymizer, NO_ATTRIBUTE_PSEUDONYMIZER } from '#decision/payer/attribute-hmacs.ts';
+import { compileWithOtherHmacs } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 import { RULE_SETS_FOLDER } from '#history/archive/archive-home.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
@@ -16,7 +16,7 @@ import { RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
 export class ArchivedRuleSets {
   readonly #folder: string;
   readonly #rulesDir: string | null;
-  readonly #hmacs: AttributeHmacs;
+  readonly #hmacs: AttributePseudonymizer;
   readonly #kept = new Set<string>();
 
   /**
@@ -24,7 +24,11 @@ export class ArchivedRuleSets {
    * the HMACs of the constants in rules, so that they can be compared with the pseudonyms in decisions. Only programs
    * that run the rules need it.
    */
-  constructor(archiveDir: string, rulesDir: string | null, hmacs: AttributeHmacs = NO_ATTRIBUTE_HMACS) {
+  constructor(
+    archiveDir: string,
+    rulesDir: string | null,
+    hmacs: AttributePseudonymizer = NO_ATTRIBUTE_PSEUDONYMIZER,
+  ) {
     this.#hmacs = hmacs;
     this.#folder = join(archiveDir, RULE_SETS_FOLDER);
     this.#rulesDir = rulesDir;
@@ -51,7 +55,9 @@ export class ArchivedRuleSets {
   /** Returns the rule set that decided. Returns null if it was not kept. */
   get(version: RuleVersion, digest: string): RuleSet | null {
     const found = loadRuleSet(this.#getPlace(version, digest));
-    return found.ok && found.ruleSet.digest === digest ? rehashRuleSet(found.ruleSet, this.#hmacs) : null;
+    return found.ok && found.ruleSet.digest === digest
+      ? compileWithOtherHmacs(found.ruleSet, this.#hmacs)
+      : null;
   }
 
   #getPlace(version: RuleVersion, digest: string): string {

@@ -10,8 +10,8 @@ import { formatDay, getMonth } from '#history/archive/period.ts';
 import { type DuckLimits, QueryEngine, toNumberOrNull } from '#history/archive/query-engine.ts';
 import { RowBuffer } from '#history/archive/row-buffer.ts';
 import { SegmentWriter } from '#history/archive/segment-writer.ts';
-import { type ArchiveRow, toRows } from '#history/archive/tables.ts';
-import type { ErasureEntry, JournalEntry, JournalRecord, PlacedEntry } from '#state/journal.ts';
+import { type ArchiveRow, toUnerasedRows } from '#history/archive/tables.ts';
+import type { AnyJournalEntry, ErasureEntry, JournalEntry, PlacedEntry } from '#state/journal.ts';
 
 /** Thrown if a file was not written by `journal export`. `line` counts from 1. */
 export class JournalFileError extends NamedError {
@@ -29,10 +29,10 @@ export class JournalFileError extends NamedError {
  */
 type ExportedEntry = JournalEntry & { readonly clientHash: string };
 
-export type ExportedRecord = ExportedEntry | ErasureEntry;
+export type AnyExportedEntry = ExportedEntry | ErasureEntry;
 
 /** Returns an entry in the form in which it becomes a line of the file. */
-export function toExportedRecord(entry: JournalRecord, clientKeys: ClientKeys): ExportedRecord {
+export function toExportedEntry(entry: AnyJournalEntry, clientKeys: ClientKeys): AnyExportedEntry {
   if (entry.kind === 'erasure') return entry;
   return { ...entry, clientHash: clientKeys.of(entry.platform, entry.clientIdKey).hash };
 }
@@ -104,11 +104,11 @@ const JOURNAL_KINDS = [
   'override',
   'waitEnded',
   'erasure',
-] as const satisfies readonly [...JournalRecord['kind'][]];
+] as const satisfies readonly [...AnyJournalEntry['kind'][]];
 
 /** Parses a line as an entry. Throws JournalFileError. Nested members are not checked. */
-function parseEntry(text: string, line: number): ExportedRecord {
-  let entry: ExportedRecord;
+function parseEntry(text: string, line: number): AnyExportedEntry {
+  let entry: AnyExportedEntry;
   try {
     entry = JSON.parse(text);
   } catch {
@@ -119,7 +119,7 @@ function parseEntry(text: string, line: number): ExportedRecord {
   throw new JournalFileError(line, `the line is no journal entry: ${wrong}`);
 }
 
-function explainFault(value: ExportedRecord): string | null {
+function explainFault(value: AnyExportedEntry): string | null {
   const entry: unknown = value;
   if (!isJsonObject(entry)) return 'it must be an object';
   const { kind, at, platform, clientIdKey, clientHash } = entry;
@@ -137,7 +137,7 @@ function explainFault(value: ExportedRecord): string | null {
 }
 
 function explainMissingMember(
-  value: ExportedRecord,
+  value: AnyExportedEntry,
   entry: Readonly<Record<string, unknown>>,
 ): string | null {
   switch (value.kind) {
@@ -179,7 +179,7 @@ type Erasures = ReadonlyMap<string, number>;
  * sequence of its entries. Returns whether the last line has no end and was left out. Throws JournalFileError if the
  * file is no journal.
  */
-export async function importJournal(
+export async function importJournalAsArchive(
   path: string,
   folder: string,
   limits: Pick<DuckLimits, 'threads' | 'memoryMiB'>,
@@ -248,7 +248,7 @@ function toLineRows(lines: readonly JournalLine[], erasures: Erasures): readonly
     const place = { partition: 0, ms: 0, seq: number };
     return [number, { ...parseEntry(text, number), place }] as const;
   });
-  return toRows<PlacedEntry<ExportedEntry>>(entries, erasures, ({ clientHash }) => clientHash);
+  return toUnerasedRows<PlacedEntry<ExportedEntry>>(entries, erasures, ({ clientHash }) => clientHash);
 }
 
 /**

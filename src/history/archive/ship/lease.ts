@@ -2,8 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { NamedError } from '#base/named-error.ts';
 import type { Archive } from '#history/archive/archive.ts';
 import { type ArchiveCommit, CommitConflict } from '#history/archive/archive-log.ts';
-import { fetchSalt, requireSameSalt, writeSalt } from '#history/archive/archived-salt.ts';
-import { FOREIGN_CURSOR } from '#history/archive/unshipped.ts';
+import {
+  makeSaltReadableLocally,
+  requireSameSalt,
+  writeSaltIfMissing,
+} from '#history/archive/archived-salt.ts';
+import { ADOPTED_ARCHIVE_CURSOR } from '#history/archive/unshipped.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import type { Documents } from '#state/documents.ts';
 import type { Registers, Store } from '#state/store.ts';
@@ -12,7 +16,7 @@ import type { Registers, Store } from '#state/store.ts';
 export interface ShippingNode {
   readonly store: Pick<Store, 'name' | 'registers' | 'clientKeys' | 'documents'>;
   readonly archive: Archive;
-  readonly lease: Lease;
+  readonly lease: ShippingLease;
   /** The name of the node for people who ask which node ships: `host/pid`. */
   readonly name: string;
   /** Returns the store's time, in epoch ms. */
@@ -23,22 +27,28 @@ export interface ShippingNode {
  * Takes or renews the lease. Returns false while another node ships. Throws if this node cannot ship. Before it
  * throws, it has released the lease and recorded the reason for all nodes.
  */
-export async function acquireLease(node: ShippingNode): Promise<boolean> {
+export async function tryAcquiringLease(node: ShippingNode): Promise<boolean> {
   const { store, archive, lease, name: by, clock } = node;
   try {
     await archive.refresh();
-    await claimArchive(store, archive, { by, at: clock(), add: [], remove: [], cursor: FOREIGN_CURSOR });
+    await claimArchive(store, archive, {
+      by,
+      at: clock(),
+      add: [],
+      remove: [],
+      cursor: ADOPTED_ARCHIVE_CURSOR,
+    });
     // A node that cannot write must not keep the lease from the others.
     return await lease.hold(() => archive.tryWriting());
   } catch (error) {
     if (error instanceof CommitConflict) return false;
-    await releaseLease(node, error);
+    await releaseLeaseWithReason(node, error);
     throw error;
   }
 }
 
 /** Releases the lease, and records why this node does not ship. */
-export async function releaseLease(
+export async function releaseLeaseWithReason(
   { store, lease, name, clock }: ShippingNode,
   error: unknown,
 ): Promise<void> {
@@ -68,10 +78,10 @@ async function claimArchive(
 ): Promise<void> {
   const { registers, clientKeys } = store;
   const { folder, home } = archive;
-  await fetchSalt(home);
+  await makeSaltReadableLocally(home);
   requireSameSalt(store, folder);
   await claimId(registers, archive, adoption);
-  await writeSalt(home, clientKeys.salt);
+  await writeSaltIfMissing(home, clientKeys.salt);
   requireSameSalt(store, folder);
 }
 
@@ -147,7 +157,7 @@ interface Holder {
  * The lease of the one node that ships. The lease only spares the other nodes the work. Without it entries would not
  * be shipped twice either, because only one of two commits with the same number succeeds.
  */
-export class Lease {
+export class ShippingLease {
   readonly #registers: Registers;
   readonly #holder: string;
   readonly #monotonicMs: () => number;

@@ -10,6 +10,7 @@ import {
 
 const jobs = { ship };
 
+/** The functions that the shipping process runs for the service, by name. */
 export type ShipperJobs = typeof jobs;
 
 /** Ships until it is stopped, or until another node has the lease. */

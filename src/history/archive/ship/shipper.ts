@@ -7,13 +7,13 @@ import {
 import type { QueryEngine } from '#history/archive/query-engine.ts';
 import { RowBuffer } from '#history/archive/row-buffer.ts';
 import { SegmentWriter } from '#history/archive/segment-writer.ts';
-import { type ArchiveRow, toErasureRow, toPageRows } from '#history/archive/tables.ts';
+import { type ArchiveRow, toErasureRow, toUnerasedPageRows } from '#history/archive/tables.ts';
 import { readUnshippedPage } from '#history/archive/unshipped.ts';
 import type { ClockJumps } from '#state/clock-jumps.ts';
 import { type ErasureEntry, isPlaceRead, type PlacedEntry } from '#state/journal.ts';
-import type { JournalPage, KeptAfterShipping, Store } from '#state/store.ts';
+import type { JournalPage, KeptAfterShippingLimits, Store } from '#state/store.ts';
 import type { ArchivedRuleSets } from './archived-rule-sets.ts';
-import { acquireLease, releaseLease, type ShippingNode } from './lease.ts';
+import { releaseLeaseWithReason, type ShippingNode, tryAcquiringLease } from './lease.ts';
 import { SegmentRewriter } from './segment-rewriter.ts';
 
 interface ShippingLimits {
@@ -39,7 +39,7 @@ export interface ShipperParts extends ShippingNode {
   readonly keepMs: number;
   /** What is known of jumps of the clock. Missing if the clock makes no jumps. */
   readonly clockJumps?: Pick<ClockJumps, 'isSettled'>;
-  readonly kept: KeptAfterShipping;
+  readonly kept: KeptAfterShippingLimits;
   readonly limits?: ShippingLimits;
 }
 
@@ -86,7 +86,7 @@ export class Shipper {
 
   async step(turn: ShippingPurpose = 'ship'): Promise<ShippingStepResult> {
     try {
-      if (!(await acquireLease(this.#parts))) {
+      if (!(await tryAcquiringLease(this.#parts))) {
         this.#leads = false;
         return { did: 'nothing', because: 'another node ships' };
       }
@@ -94,7 +94,7 @@ export class Shipper {
     } catch (error) {
       this.#leads = false;
       if (error instanceof CommitConflict) return { did: 'nothing', because: 'another node ships' };
-      await releaseLease(this.#parts, error);
+      await releaseLeaseWithReason(this.#parts, error);
       throw error;
     }
   }
@@ -154,7 +154,7 @@ export class Shipper {
     for (let page = first; ; ) {
       await this.#keepRuleSets(page);
       await this.#parts.archive.quarantine(page.unreadable ?? []);
-      drafts.add(toPageRows(page.entries, this.#parts.store.clientKeys));
+      drafts.add(toUnerasedPageRows(page.entries, this.#parts.store.clientKeys));
       entries += page.entries.length;
       const { cursor } = page;
       const mayFollow = page.entries.length === pageEntriesMax;

@@ -16,7 +16,7 @@ import type { OpenStoreOptions } from '#state/open-store.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import { ArchivedRuleSets } from './archived-rule-sets.ts';
-import { Lease } from './lease.ts';
+import { ShippingLease } from './lease.ts';
 import { Shipper, type ShippingPurpose, type ShippingStepResult } from './shipper.ts';
 
 export const SHIP_EVERY_MS = 10_000;
@@ -130,6 +130,7 @@ function computePause(outcome: StepOutcome, restMs: number, idleMs: number): num
   }
 }
 
+/** Returns the message of whatever a step of shipping threw. */
 export function explainTrouble(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -173,7 +174,7 @@ export async function openShipper(
   });
   const name = shipperName ?? createShipperName();
   const clock = createStoreClock(readExactClock, store);
-  const lease = new Lease(store.registers, name, () => performance.now());
+  const lease = new ShippingLease(store.registers, name, () => performance.now());
   const archive = openArchive({ archiveDir, archiveS3 }, store.registers);
   const shipper = new Shipper({
     store,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BackgroundWork } from '#base/work/background-work.ts';
-import { acquireLease, Lease, type ShippingNode } from './lease.ts';
+import { ShippingLease, type ShippingNode, tryAcquiringLease } from './lease.ts';
 import type { ShipperJobs } from './shipper-process.ts';
 import {
   createShipperName,
@@ -51,12 +51,12 @@ export function startShipping(
   onTrouble: (message: string) => void,
 ): Shipping {
   let report: ShippingReport = NOTHING_SHIPPED;
-  const isNews = createTroubleFilter();
+  const isNews = createNewTroubleTest();
   const stopping = new AbortController();
   const { signal } = stopping;
   const environment = config.archiveS3?.environment ?? {};
   const name = createShipperName();
-  const lease = new Lease(asking.store.registers, name, () => performance.now());
+  const lease = new ShippingLease(asking.store.registers, name, () => performance.now());
   const onProgress = (next: ShippingReport) => {
     if (isNews(next) && next.trouble !== null)
       onTrouble(`decisions are not shipped to the archive: ${next.trouble}`);
@@ -78,7 +78,7 @@ export function startShipping(
   /** Ships until the process ends. Returns how long the next try can wait, in ms. */
   async function shipOnce(): Promise<number> {
     try {
-      if (!(await acquireLease({ ...asking, lease, name }))) {
+      if (!(await tryAcquiringLease({ ...asking, lease, name }))) {
         onProgress({ ...report, leads: false, trouble: null });
         return SHIP_EVERY_MS;
       }
@@ -115,7 +115,7 @@ export function startShipping(
  * Creates a filter that finds the reports with a new trouble. The same trouble may concern another file at every try,
  * and other nodes may have tried in between. So the same trouble is not logged again before this node has shipped.
  */
-export function createTroubleFilter(): (report: Pick<ShippingReport, 'leads' | 'trouble'>) => boolean {
+export function createNewTroubleTest(): (report: Pick<ShippingReport, 'leads' | 'trouble'>) => boolean {
   let told: string | null = null;
   return ({ leads, trouble }) => {
     const essence = trouble?.replaceAll(FILE_NAMES, '..') ?? null;

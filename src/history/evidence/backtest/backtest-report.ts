@@ -14,25 +14,25 @@ import {
 } from '#base/shapes.ts';
 import { formatTime } from '#decision/payer/instant.ts';
 import { joinWords } from '#decision/rules/condition-text.ts';
-import { COMPARISON_MEMBERS, toComparisonTables } from '#history/evidence/comparison.ts';
+import { COMPARISON_MEMBER_SCHEMAS, toComparisonTables } from '#history/evidence/comparison.ts';
 import {
-  type ColumnGroup,
+  type ColumnsOfKind,
   certainIntervalSchema,
   createColumns,
-  currencyAmounts,
+  createNullableIntervalSchema,
+  currencyAmountsSchema,
   type EvidenceTable,
   emptySharedListsSchema,
   formatNumber,
   formatOrders,
   formatRuleSet,
   formatShare,
-  heldOutCounts,
-  intervalSchema,
+  heldOutCountsSchema,
   listHoldoutNotes,
   listSharedListNotes,
   listSpanNotes,
-  orderCounts,
-  type Presentation,
+  type NotesAndTables,
+  orderCountsSchema,
   SPAN_MEMBERS,
   type TableCell,
 } from '#history/evidence/presentation.ts';
@@ -43,15 +43,24 @@ import {
   ReversalFiguresSchema,
 } from '#history/evidence/source/reversals.ts';
 
+/**
+ * The two parts of the recorded time: candidates are chosen by the earlier one, and the figures of the later one are
+ * trusted.
+ */
 export const HISTORY_PARTS = ['earlier', 'later'] as const;
 
 export type HistoryPart = (typeof HISTORY_PARTS)[number];
 
-const ORDER_SUMS = shape('Orders and their money', { orders: orderCounts, amount: currencyAmounts });
+const ORDER_SUMS = shape('Orders and their money', {
+  orders: orderCountsSchema,
+  amount: currencyAmountsSchema,
+});
 
 const EFFECT = {
   orders: count('How many'),
-  share: intervalSchema('Of all paid, or unpaid, orders of the part, by client; null without such orders'),
+  share: createNullableIntervalSchema(
+    'Of all paid, or unpaid, orders of the part, by client; null without such orders',
+  ),
   amount: Type.Record(certainIntervalSchema, {
     description: 'Their money by currency, by a bootstrap over clients',
   }),
@@ -68,7 +77,7 @@ const TradeOffSchema = shape('What a candidate does to the orders of one part th
 const TimePartSchema = shape('The orders of one part of the time', {
   from: nullable(epochMs('Of the first order; null when there is none')),
   to: nullable(epochMs('Of the last order')),
-  orders: orderCounts,
+  orders: orderCountsSchema,
 });
 
 const WaitChangesSchema = shape('WAIT under both, but of another length', {
@@ -82,8 +91,8 @@ const CandidateSchema = shape('A candidate and what it does', {
     description: 'As they stand in its files, by the paths of the constants that are varied',
   }),
   present: yesNo('The version as it is'),
-  changed: COMPARISON_MEMBERS.changed,
-  changedShare: COMPARISON_MEMBERS.changedShare,
+  changed: COMPARISON_MEMBER_SCHEMAS.changed,
+  changedShare: COMPARISON_MEMBER_SCHEMAS.changedShare,
   opened: shape(
     'Orders that it grants and the base does not: what they would have come to nobody knows, but for those paid all the same',
     ORDER_SUMS.properties,
@@ -97,18 +106,18 @@ const CandidateSchema = shape('A candidate and what it does', {
     later: yesNo('In the later part'),
   }),
   waits: WaitChangesSchema,
-  heldOut: heldOutCounts,
+  heldOut: heldOutCountsSchema,
 });
 
 /** The schema of the output of `rules backtest --json`, without notes and tables. The member names are stable. */
-export const BacktestSchema = shape('What a version, and others like it, would have decided', {
+export const BacktestReportSchema = shape('What a version, and others like it, would have decided', {
   kind: literal('backtest'),
   version: plainText('The candidate, or that whose constants are varied'),
   digest: plainText('sha256 over its files'),
   against: nullable(plainText('The base; null: the versions that decided then')),
   ...SPAN_MEMBERS,
   versions: list(plainText('A version'), 'Those that decided then'),
-  compared: COMPARISON_MEMBERS.compared,
+  compared: COMPARISON_MEMBER_SCHEMAS.compared,
   reproduced: count(
     'Verdicts of the base that equal the recorded ones. Fewer than compared means that the history does not begin at the beginning, or that the base is another rule set',
   ),
@@ -123,22 +132,26 @@ export const BacktestSchema = shape('What a version, and others like it, would h
   }),
   reversals: ReversalFiguresSchema,
   emptyLists: emptySharedListsSchema,
-  heldOut: heldOutCounts,
+  heldOut: heldOutCountsSchema,
   candidates: list(CandidateSchema, 'The version as it is comes first'),
-  transitions: COMPARISON_MEMBERS.transitions,
-  changes: COMPARISON_MEMBERS.changes,
+  transitions: COMPARISON_MEMBER_SCHEMAS.transitions,
+  changes: COMPARISON_MEMBER_SCHEMAS.changes,
 });
 
 export type OrderSums = ValueOf<typeof ORDER_SUMS>;
-export type OrderEffect = ValueOf<typeof EffectSchema>;
+/** How many orders a candidate affects in one way, their share, and their money by currency. */
+export type AffectedOrderFigures = ValueOf<typeof EffectSchema>;
+/** The orders of one part that a candidate closes or holds back and the base does not. */
 export type CandidateEffects = ValueOf<typeof TradeOffSchema>;
+/** When one part of the time begins and ends, and its orders. */
 export type HistoryPartOrders = ValueOf<typeof TimePartSchema>;
+/** How many decisions are WAIT under both versions but of another length. */
 export type WaitChanges = ValueOf<typeof WaitChangesSchema>;
 export type BacktestCandidate = ValueOf<typeof CandidateSchema>;
-export type BacktestReport = ValueOf<typeof BacktestSchema>;
+export type BacktestReport = ValueOf<typeof BacktestReportSchema>;
 
 /** Renders a backtest as notes and tables. */
-export function presentBacktest(report: BacktestReport): Presentation {
+export function presentBacktest(report: BacktestReport): NotesAndTables {
   const { version, digest, against, versions, compared, emptyLists: lists } = report;
   const head = [
     `${formatRuleSet(version, digest)} against ${against ?? 'what was recorded'}, all replayed from an empty state`,
@@ -264,7 +277,7 @@ function partTable(
     title: `${part === 'earlier' ? 'Earlier' : 'Later'} part, ${time}: ${formatOrders(orders)}`,
     columns: createColumns(
       ['text', ...valueHeadings(paths)],
-      ...EFFECTS.flatMap((name): ColumnGroup[] => [
+      ...EFFECTS.flatMap((name): ColumnsOfKind[] => [
         ['count', name],
         ['share', '95 %'],
       ]),

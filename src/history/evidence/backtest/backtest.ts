@@ -1,5 +1,5 @@
 import { type DrawnHoldout, mapHoldoutShares } from '#decision/holdout.ts';
-import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { compileWithOtherHmacs } from '#decision/rules/evaluate/compile.ts';
 import { listSharedListNames, type RuleSet } from '#decision/rules/rule-set.ts';
 import { AnswerCodec, compareAnswers } from '#history/evidence/comparison.ts';
 import type { HeldOutCount } from '#history/evidence/presentation.ts';
@@ -7,19 +7,19 @@ import type { Evidence } from '#history/evidence/source/evidence.ts';
 import { readClosedPayments, readReversals } from '#history/evidence/source/reversals.ts';
 import { createInputView } from '#history/evidence/source/shared-devices.ts';
 import type { BacktestCandidate, BacktestReport, WaitChanges } from './backtest-report.ts';
-import { readInputs } from './input.ts';
+import { readInputsByClient } from './input.ts';
 import {
   computeCandidateEffects,
+  computeParetoFrontMembership,
   createAnswersTable,
-  findMedianOrderTime,
   isClosedBySql,
   isOpenedBySql,
   joinOutcomes,
-  markParetoFront,
+  readAnsweredOrderSums,
   readHistoryPartOrders,
-  sumAnsweredOrders,
+  readMedianOrderTime,
 } from './order-outcomes.ts';
-import { type ReplayAnswer, Replays, type RulesOfRequest } from './replay.ts';
+import { type ChooseRulesOfRequest, type ReplayAnswer, SideBySideReplays } from './replay.ts';
 
 /** A rule set to try: the version itself, or one of its variations. */
 export interface TriedRuleSet {
@@ -33,7 +33,7 @@ interface BacktestAsk {
   readonly tried: readonly [TriedRuleSet, ...TriedRuleSet[]];
   /** The base of the comparison. Null if the base is the versions that decided then. */
   readonly against: RuleSet | null;
-  readonly rulesOf: RulesOfRequest;
+  readonly rulesOf: ChooseRulesOfRequest;
   readonly onProgress?: (done: number, of: number) => void;
 }
 
@@ -50,11 +50,14 @@ export async function runBacktest(evidence: Evidence, asked: BacktestAsk): Promi
   const codes = new AnswerCodec();
   const { noted, reproduced, lists, undecidable } = await replay(evidence, ask, codes);
   await joinOutcomes(duck, sides);
-  const splitAt = await findMedianOrderTime(duck);
+  const splitAt = await readMedianOrderTime(duck);
   const reversals = await readReversals(evidence);
   const earlier = await computeCandidateEffects(duck, 'earlier', splitAt, sides);
   const later = await computeCandidateEffects(duck, 'later', splitAt, sides);
-  const [earlierFront, laterFront] = [markParetoFront(earlier), markParetoFront(later)];
+  const [earlierFront, laterFront] = [
+    computeParetoFrontMembership(earlier),
+    computeParetoFrontMembership(later),
+  ];
   const sideAgainstBase = (side: number) =>
     compareAnswers(
       duck,
@@ -72,8 +75,8 @@ export async function runBacktest(evidence: Evidence, asked: BacktestAsk): Promi
       present: place === 0,
       changed,
       changedShare,
-      opened: await sumAnsweredOrders(duck, isOpenedBySql(side)),
-      closed: await sumAnsweredOrders(duck, isClosedBySql(side)),
+      opened: await readAnsweredOrderSums(duck, isOpenedBySql(side)),
+      closed: await readAnsweredOrderSums(duck, isClosedBySql(side)),
       closedPayments: await readClosedPayments(duck, reversals, isClosedBySql(side)),
       earlier: before,
       later: after,
@@ -116,7 +119,7 @@ export async function runBacktest(evidence: Evidence, asked: BacktestAsk): Promi
 function rehashAskedRules({ attributeHmacs }: Evidence, ask: BacktestAsk): BacktestAsk {
   const made = new Map<RuleSet, RuleSet>();
   const under = (rules: RuleSet) =>
-    made.getOrInsertComputed(rules, () => rehashRuleSet(rules, attributeHmacs));
+    made.getOrInsertComputed(rules, () => compileWithOtherHmacs(rules, attributeHmacs));
   const triedUnder = ({ rules, values }: TriedRuleSet) => ({ rules: under(rules), values });
   const [first, ...others] = ask.tried;
   return {
@@ -148,7 +151,7 @@ async function replay(
 ): Promise<Replayed> {
   const candidates = tried.map(({ rules }) => rules);
   const decided = new Set(candidates);
-  const rulesThen: RulesOfRequest = (asked) => {
+  const rulesThen: ChooseRulesOfRequest = (asked) => {
     const rules = against ?? rulesOf(asked);
     decided.add(rules);
     return rules;
@@ -159,13 +162,13 @@ async function replay(
     heldOut: new HeldOutTally(rules),
     waits: { longer: 0, shorter: 0, onAnotherLadder: 0 },
   }));
-  const replays = new Replays(sides, rulesThen, evidence.holdoutDraw);
+  const replays = new SideBySideReplays(sides, rulesThen, evidence.holdoutDraw);
   const appender = await createAnswersTable(evidence.duck, sides.length);
   let [rows, reproduced, undecidable] = [0, 0, 0];
   const missing = new Set<string>();
   await createInputView(evidence, [...candidates, ...bases]);
   await replays.replayAll(
-    readInputs(evidence.duck),
+    readInputsByClient(evidence.duck),
     (request, answers) => {
       rows++;
       const incomparable = answers.flatMap((answer) => answer.incomparable);

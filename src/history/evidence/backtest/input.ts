@@ -1,11 +1,11 @@
 import { VERDICTS } from '#decision/decision-words.ts';
-import { NO_SIGHTINGS, NOBODY_SEEN, type SharingCounts, type Sightings } from '#decision/facts/fact.ts';
+import { type DeviceSharingCounts, NO_SIGHTINGS, NOBODY_SEEN, type Sightings } from '#decision/facts/fact.ts';
 import { formatDecimal } from '#decision/payer/amount.ts';
 import type { Attributes } from '#decision/payer/attributes.ts';
 import { isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
 import { type Binding, OVERRIDE_GROUPS, type Override } from '#decision/payer/client-state.ts';
 import { type DatedReport, type OrderStage, OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
-import type { ScoreRequest, VerdictRequestContent } from '#decision/requests.ts';
+import type { ScoreRequest, VerdictRequestWithoutOrigin } from '#decision/requests.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import {
   type BatchCell,
@@ -15,14 +15,14 @@ import {
 } from '#history/archive/query-engine.ts';
 import {
   listClientBatchConditions,
-  parseSharingColumns,
+  parseSharingColumnNames,
   type SharingCountColumn,
 } from '#history/evidence/source/shared-devices.ts';
 import {
   parseValueCountColumns,
   type ValueCountColumn,
 } from '#history/evidence/source/value-count-columns.ts';
-import { readRecordedOrderStage } from '#state/journal.ts';
+import { getRecordedOrderStage } from '#state/journal.ts';
 
 interface Happening {
   /** When the input happened, in epoch ms. */
@@ -33,7 +33,7 @@ interface Happening {
 }
 
 /** A recorded verdict request, with the rule set that decided it then and its verdict. */
-export interface VerdictInput extends VerdictRequestContent, Happening {
+export interface VerdictInput extends VerdictRequestWithoutOrigin, Happening {
   readonly kind: 'verdict';
   /** The currency of the request. It is the platform's if the request named none. */
   readonly currency: string;
@@ -68,7 +68,7 @@ const ORDERED_AT_ONCE_MAX = 500_000;
  * happened. A batch holds some thousands of inputs. `where` is a SQL condition. If it is missing, all inputs are
  * read.
  */
-export async function* readInputs(
+export async function* readInputsByClient(
   duck: QueryEngine,
   where = 'true',
   orderedAtOnceMax = ORDERED_AT_ONCE_MAX,
@@ -109,7 +109,7 @@ function readInput(rows: Rows, row: number): ReplayInput | null {
         kind: 'outcome',
         orderRef: rows.text('order_ref', row),
         report: readReport(rows, row),
-        orderStage: readRecordedOrderStage(rows.flag('turned_away', row) === true),
+        orderStage: getRecordedOrderStage(rows.flag('turned_away', row) === true),
       };
     case 'binding':
       return { ...base, kind: 'binding', binding: readBinding(rows, row) };
@@ -141,7 +141,10 @@ function readAskedInput(rows: Rows, row: number, base: Happening): VerdictInput 
 }
 
 function readSightings(rows: Rows, row: number): Sightings {
-  const sightings = { fingerprint: new Map<number, SharingCounts>(), ip: new Map<number, SharingCounts>() };
+  const sightings = {
+    fingerprint: new Map<number, DeviceSharingCounts>(),
+    ip: new Map<number, DeviceSharingCounts>(),
+  };
   for (const { name, on, windowMs, counts } of rows.sharing) {
     const clients = rows.maybeNumber(name, row);
     if (clients === null) continue;
@@ -235,7 +238,7 @@ class Rows {
 
   constructor(batch: DuckBatch) {
     this.#batch = batch;
-    this.sharing = parseSharingColumns(batch.columns);
+    this.sharing = parseSharingColumnNames(batch.columns);
     this.values = parseValueCountColumns(batch.columns);
   }
 

@@ -4,10 +4,10 @@ import {
   quoteName,
   quoteSql,
   toNumberOrNull,
-  toNumberRecord,
+  toNumbersByColumn,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
-import { hasVerdictSql } from '#history/evidence/comparison.ts';
+import { isCodeOfVerdictsSql } from '#history/evidence/comparison.ts';
 import { NO_ORDERS } from '#history/evidence/presentation.ts';
 import { aggregateByOutcomeSql, ORDER_SUMS_SQL, readOrderSums } from '#history/evidence/source/order-sums.ts';
 import {
@@ -17,10 +17,10 @@ import {
   estimateShareByCluster,
 } from '#history/statistics/intervals.ts';
 import type {
+  AffectedOrderFigures,
   CandidateEffects,
   HistoryPart,
   HistoryPartOrders,
-  OrderEffect,
   OrderSums,
 } from './backtest-report.ts';
 
@@ -46,8 +46,8 @@ export async function createAnswersTable(duck: QueryEngine, sides: number): Prom
  */
 export async function joinOutcomes(duck: QueryEngine, sides: number): Promise<void> {
   const ofSide = (side: number) => [
-    `bool_or(${hasVerdictSql(`answer_${side}`, 'WAIT', 'BLOCK')}) AS delayed_${side}`,
-    `bool_or(${hasVerdictSql(`answer_${side}`, 'GET_NEW', 'GET_SAME_STICKY')}) AS granted_${side}`,
+    `bool_or(${isCodeOfVerdictsSql(`answer_${side}`, 'WAIT', 'BLOCK')}) AS delayed_${side}`,
+    `bool_or(${isCodeOfVerdictsSql(`answer_${side}`, 'GET_NEW', 'GET_SAME_STICKY')}) AS granted_${side}`,
   ];
   const answered = Array.from({ length: sides }, (_, side) => ofSide(side)).flat();
   await duck.run(`CREATE OR REPLACE TABLE answered_orders AS
@@ -62,12 +62,16 @@ export function isOpenedBySql(side: number): string {
   return `granted_${side} AND NOT granted_0`;
 }
 
+/** Renders the SQL condition for the orders that the base grants and a side does not. */
 export function isClosedBySql(side: number): string {
   return `granted_0 AND NOT granted_${side}`;
 }
 
-/** Sums orders and their money by outcome. */
-export async function sumAnsweredOrders(duck: QueryEngine, which: string): Promise<OrderSums> {
+/**
+ * Reads the sums of orders and their money by outcome and currency, over the rows of `answered_orders` that meet the
+ * SQL condition `which`.
+ */
+export async function readAnsweredOrderSums(duck: QueryEngine, which: string): Promise<OrderSums> {
   return readOrderSums(
     await duck.rows(`SELECT currency, ${ORDER_SUMS_SQL} FROM (SELECT *, 1 AS orders FROM answered_orders WHERE ${which})
       GROUP BY currency`),
@@ -78,7 +82,7 @@ export async function sumAnsweredOrders(duck: QueryEngine, which: string): Promi
  * Finds the time, in epoch ms, by which half of all orders had been asked for. The value of a constant is chosen by
  * the orders before that time and checked with the orders after it.
  */
-export async function findMedianOrderTime(duck: QueryEngine): Promise<number> {
+export async function readMedianOrderTime(duck: QueryEngine): Promise<number> {
   const [row = {}] = await duck.rows(
     'SELECT epoch_ms(quantile_disc(first_at, 0.5))::DOUBLE AS split_at FROM orders',
   );
@@ -92,6 +96,10 @@ function partConditionSql(part: HistoryPart, splitAt: number): string {
   return part === 'earlier' ? `first_at < ${splitAt}` : `first_at >= ${splitAt}`;
 }
 
+/**
+ * Reads how many orders of one part of the history had which outcome, and the times of its first and last order.
+ * `splitAt` (epoch ms) divides the earlier part from the later.
+ */
 export async function readHistoryPartOrders(
   duck: QueryEngine,
   part: HistoryPart,
@@ -104,7 +112,7 @@ export async function readHistoryPartOrders(
   return {
     from: toNumberOrNull(row['first']),
     to: toNumberOrNull(row['last']),
-    orders: toNumberRecord(row, NO_ORDERS),
+    orders: toNumbersByColumn(row, NO_ORDERS),
   };
 }
 
@@ -146,7 +154,7 @@ async function readClientSums(duck: QueryEngine, part: HistoryPart, splitAt: num
   const [counted = {}] = await duck.rows(
     `SELECT count(DISTINCT client_hash) AS clients FROM answered_orders WHERE ${where}`,
   );
-  const { clients } = toNumberRecord(counted, { clients: 0 });
+  const { clients } = toNumbersByColumn(counted, { clients: 0 });
   const columns = new Map(sums.map(([name]) => [name, new Float64Array(clients)]));
   const select = sums.map(([name, sql]) => `coalesce(${sql}, 0)::DOUBLE AS ${quoteName(name)}`);
   const sql = `SELECT ${select.join(', ')} FROM answered_orders WHERE ${where} GROUP BY client_hash ORDER BY client_hash`;
@@ -184,7 +192,7 @@ function computeEffect(
   { clients, currencies, columns }: ClientSums,
   name: keyof CandidateEffects,
   side: number,
-): OrderEffect {
+): AffectedOrderFigures {
   const column = (of: string) => columns.get(of) ?? new Float64Array(clients);
   const [orders, all] = [column(`${name}_${side}`), column(EFFECTS[name][0])];
   const money = currencies.map((_, place) => column(`${name}_${side}_${place}`));
@@ -214,7 +222,7 @@ function sumDrawn(column: Float64Array, drawn: Uint32Array): number {
  * Returns, for each candidate's trade-off, whether no other trade-off beats it. One beats another if it is at least
  * as good in unpaid orders closed, paid orders closed and paid orders held back, and better in at least one of them.
  */
-export function markParetoFront(all: readonly CandidateEffects[]): readonly boolean[] {
+export function computeParetoFrontMembership(all: readonly CandidateEffects[]): readonly boolean[] {
   const costs = all.map(({ unpaidClosed, paidClosed, paidHeldBack }) => [
     -unpaidClosed.orders,
     paidClosed.orders,

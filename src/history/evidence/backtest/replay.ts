@@ -1,28 +1,28 @@
 import { isAttempt } from '#decision/conclude-verdict.ts';
-import { type DecisionInput, decideWithoutRecord } from '#decision/decide.ts';
+import { type DecisionStanding, decideWithoutRecord } from '#decision/decide.ts';
 import {
   addClientMarks,
   type DeviceKind,
+  type DeviceSharingCounts,
   NOBODY_SEEN,
   type NullableFactValue,
-  type SharingCounts,
 } from '#decision/facts/fact.ts';
 import { type DrawHoldouts, type DrawnHoldout, selectSkippedHoldouts } from '#decision/holdout.ts';
 import {
-  endDueWait,
+  endCurrentWait,
   type OutcomeChange,
   reapplyOutcome,
   setBinding,
   setOverride,
 } from '#decision/payer/changes.ts';
-import { type ClientKey, toPaddedClientHash } from '#decision/payer/client-key.ts';
+import { type ClientKey, convertClientNumberToHash } from '#decision/payer/client-key.ts';
 import {
   type ClientGroup,
   type ClientState,
   chooseEventTime,
   UNKNOWN_CLIENT_STATE,
 } from '#decision/payer/client-state.ts';
-import { summarizeKnownHints } from '#decision/payer/hints.ts';
+import { getKnownHints } from '#decision/payer/hints.ts';
 import type { DatedReport, KnownOrder, OrderStage } from '#decision/payer/order.ts';
 import { getSightingMarks, type SightingMarks } from '#decision/payer/sighting-marks.ts';
 import type { FactRef } from '#decision/rules/condition.ts';
@@ -31,7 +31,7 @@ import { applyScoreWithoutAnswer } from '#decision/score-hints.ts';
 import { deleteOldest } from '#decision/simulation.ts';
 import type { ReplayInput, VerdictInput } from './input.ts';
 
-export type RulesOfRequest = (asked: Pick<VerdictInput, 'ruleVersion' | 'digest'>) => RuleSet;
+export type ChooseRulesOfRequest = (asked: Pick<VerdictInput, 'ruleVersion' | 'digest'>) => RuleSet;
 
 /** The answer of one replay to a request, and the facts that its rules saw. */
 export interface ReplayAnswer {
@@ -85,8 +85,8 @@ const ORDERS_MAX = 100;
  * client in the sequence in which they happened. A replayed client is forgotten, so that memory does not grow with
  * the history.
  */
-export class Replays {
-  readonly #rules: readonly RulesOfRequest[];
+export class SideBySideReplays {
+  readonly #rules: readonly ChooseRulesOfRequest[];
   readonly #currencyThen: (asked: VerdictInput) => string;
   readonly #holdoutDraw: DrawHoldouts;
   #payer: Payer | null = null;
@@ -95,7 +95,11 @@ export class Replays {
    * `rulesThen` are the rule sets that decided when the inputs were recorded. A request in the currency of such a
    * rule set is replayed as one without a currency, so that each replay uses the currency of its own rule set.
    */
-  constructor(rules: readonly RulesOfRequest[], rulesThen: RulesOfRequest, holdoutDraw: DrawHoldouts) {
+  constructor(
+    rules: readonly ChooseRulesOfRequest[],
+    rulesThen: ChooseRulesOfRequest,
+    holdoutDraw: DrawHoldouts,
+  ) {
     this.#rules = rules;
     this.#holdoutDraw = holdoutDraw;
     this.#currencyThen = (asked) => getPlatformSettings(rulesThen(asked), asked.platform).currency;
@@ -140,7 +144,7 @@ export class Replays {
       case 'override':
         return change((state) => setOverride(state, input.override, input.at));
       case 'waitEnded':
-        return change((state) => endDueWait(state, state.seq, input.at));
+        return change((state) => endCurrentWait(state, state.seq, input.at));
       default:
         return input satisfies never;
     }
@@ -164,7 +168,7 @@ export class Replays {
     });
   }
 
-  #judge(judged: Judged[], rules: RuleSet, standing: DecisionInput, asked: VerdictInput): Judged {
+  #judge(judged: Judged[], rules: RuleSet, standing: DecisionStanding, asked: VerdictInput): Judged {
     const { state } = standing;
     const currency = asked.currency === this.#currencyThen(asked) ? null : asked.currency;
     const { assessment, concluded, nextState } = decideWithoutRecord(rules, standing, { ...asked, currency });
@@ -188,7 +192,7 @@ export class Replays {
   /** Prepares everything from which the replays decide, apart from their own states. */
   #standingOf({ key, states }: Payer, { sightings, at }: VerdictInput) {
     const [state = UNKNOWN_CLIENT_STATE] = states;
-    const hints = summarizeKnownHints(state.hints, chooseEventTime(state, at));
+    const hints = getKnownHints(state.hints, chooseEventTime(state, at));
     const shown = { fingerprint: hints.fingerprints.length > 0, ip: hints.ips.length > 0 };
     const seen = (kind: DeviceKind, { sharing }: RuleSet, own: SightingMarks) => {
       const { windowsMs, marks, verdictWindowsMs } = sharing[kind];
@@ -198,7 +202,7 @@ export class Replays {
       };
       return new Map(shown[kind] ? windowsMs.map((windowMs) => [windowMs, counts(windowMs)]) : []);
     };
-    return (rules: RuleSet, from: ClientState): Omit<DecisionInput, 'state'> => ({
+    return (rules: RuleSet, from: ClientState): Omit<DecisionStanding, 'state'> => ({
       client: key,
       sightings: {
         fingerprint: seen('fingerprint', rules, getSightingMarks(from, at)),
@@ -232,7 +236,7 @@ export class Replays {
     const before = this.#payer;
     if (before?.key.clientIdKey === clientIdKey && before.key.platform === platform) return before;
     const states = this.#rules.map(() => UNKNOWN_CLIENT_STATE);
-    const key = { platform, clientIdKey, hash: toPaddedClientHash(clientHash) };
+    const key = { platform, clientIdKey, hash: convertClientNumberToHash(clientHash) };
     const payer = { key, states, orders: new Map() };
     this.#payer = payer;
     return payer;
@@ -266,7 +270,7 @@ function findReplayOrderStage(
   return grantedThen && then !== 'turnedAway' ? null : then;
 }
 
-const SEEN_ALONE: SharingCounts = { ...NOBODY_SEEN, clients: 1, verdicts: 1 };
+const SEEN_ALONE: DeviceSharingCounts = { ...NOBODY_SEEN, clients: 1, verdicts: 1 };
 
 interface ReportedChange extends OutcomeChange {
   readonly from: ClientState;

@@ -5,10 +5,10 @@ import type { RuleSet } from '#decision/rules/rule-set.ts';
 import {
   ConstantNotFound,
   requireWrittenConstant,
+  rewriteConstantValues,
   type WrittenConstant,
-  writeConstantValues,
 } from '#decision/rules/text/constant.ts';
-import { loadDraft } from '#decision/rules/text/draft-text.ts';
+import { compileDraft } from '#decision/rules/text/draft-text.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
 import type { TriedRuleSet } from './backtest.ts';
 
@@ -28,7 +28,7 @@ const VARY_FORM =
  * Creates the unchanged version and a variation for every combination of the values in `PATH=VALUES`. Throws
  * `BadQuestion`.
  */
-export function createVariations(
+export function createVariedRuleSets(
   { version }: RuleSet,
   files: RuleFiles,
   vary: readonly string[],
@@ -109,8 +109,8 @@ function isSame({ text }: WrittenConstant, value: string): boolean {
 
 function createCombination(version: string, files: RuleFiles, choice: Choice): TriedRuleSet {
   const values = Object.fromEntries(choice.map(([{ path }, value]) => [path, value]));
-  const edited = writeConstantValues(files, choice);
-  const draft = loadDraft(version, edited);
+  const edited = rewriteConstantValues(files, choice);
+  const draft = compileDraft(version, edited);
   if (draft.ok) return { values, rules: draft.ruleSet };
   throw new BadQuestion(
     `${formatValues(values)} gives a rule set with problems: ${problemText(draft.problems)}`,

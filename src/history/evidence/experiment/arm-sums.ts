@@ -2,14 +2,14 @@ import {
   type DuckRow,
   type QueryEngine,
   toNumberOrNull,
-  toNumberRecord,
+  toNumbersByColumn,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import { NO_ORDERS } from '#history/evidence/presentation.ts';
 import { aggregateByOutcomeSql } from '#history/evidence/source/order-sums.ts';
 import { NO_VALUE_SUMS, type ValueSums } from '#history/statistics/confidence-sequence.ts';
 import { addSums } from '#history/statistics/sums.ts';
-import type { CountedArm, ExperimentLevel } from './experiment-report.ts';
+import type { ArmOrdersAtLadderLevel, CountedArm } from './experiment-report.ts';
 import { isMetric, type Metric } from './recommendation.ts';
 
 /** Figures that are counted besides the metrics by which arms are compared. */
@@ -109,7 +109,7 @@ export class SumsByArm {
     const grown = this.#grown.get(`${version}/${what}`) ?? [];
     return grown
       .filter((row) => (toNumberOrNull(row['look']) ?? 0) <= look)
-      .map((row) => toNumberRecord(row, NO_VALUE_SUMS))
+      .map((row) => toNumbersByColumn(row, NO_VALUE_SUMS))
       .reduce(addSums, NO_VALUE_SUMS);
   }
 }
@@ -118,14 +118,14 @@ export class SumsByArm {
 export async function readOrdersByLadderLevel(
   duck: QueryEngine,
   versions: readonly string[],
-): Promise<readonly ExperimentLevel[]> {
+): Promise<readonly ArmOrdersAtLadderLevel[]> {
   const rows =
     await duck.rows(`SELECT arm, level, ${aggregateByOutcomeSql('sum(orders)')}, sum(requisites) AS requisites, sum(waits) AS waits,
     sum(lost) AS "lostAfterWait" FROM levels GROUP BY ALL`);
   const levels = rows.map((row) => ({
     version: toTextOrNull(row['arm']) ?? '',
-    ...toNumberRecord(row, { level: 0, ...NO_OTHERS }),
-    orders: toNumberRecord(row, NO_ORDERS),
+    ...toNumbersByColumn(row, { level: 0, ...NO_OTHERS }),
+    orders: toNumbersByColumn(row, NO_ORDERS),
   }));
   return levels
     .filter(({ version }) => versions.includes(version))

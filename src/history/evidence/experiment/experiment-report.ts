@@ -3,15 +3,16 @@ import { DAY_MS } from '#base/duration.ts';
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import {
-  computeResultReadyTime,
+  computeClientInFiguresTime,
   formatObjective,
   type Objective,
   ObjectiveSchema,
 } from '#decision/objective.ts';
 import { formatTime } from '#decision/payer/instant.ts';
 import {
-  type ColumnGroup,
+  type ColumnsOfKind,
   createColumns,
+  createNumberSchema,
   type EvidenceSpan,
   type EvidenceTable,
   formatCell,
@@ -19,10 +20,9 @@ import {
   formatPercent,
   listOrderCountCells,
   listSpanNotes,
-  numberSchema,
+  type NotesAndTables,
   ORDER_STATUS_COLUMNS,
-  orderCounts,
-  type Presentation,
+  orderCountsSchema,
   SPAN_MEMBERS,
 } from '#history/evidence/presentation.ts';
 import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
@@ -47,7 +47,7 @@ import {
 } from './recommendation.ts';
 
 const FIGURES = {
-  orders: orderCounts,
+  orders: orderCountsSchema,
   requisites: s.count('Verdicts that let a requisite be shown'),
   waits: s.count('WAIT verdicts'),
   lostAfterWait: s.count(
@@ -59,20 +59,22 @@ const ArmSchema = s.shape(
   'The clients that were drawn into a version, whichever came to decide, each with its first days once nothing of them changes any more',
   {
     version: s.plainText('The version'),
-    share: numberSchema('Of the clients, 0 to 1: the chance of the draw'),
+    share: createNumberSchema('Of the clients, 0 to 1: the chance of the draw'),
     clients: s.count('Who count'),
     young: s.count('Who asked, and do not count yet: they are in no other figure'),
-    matureShare: s.nullable(numberSchema('Of all who asked, those who count, 0 to 1; null without anybody')),
+    matureShare: s.nullable(
+      createNumberSchema('Of all who asked, those who count, 0 to 1; null without anybody'),
+    ),
     ...FIGURES,
     waitsEnded: s.count('Waits that a person ended before their time'),
     money: Type.Record(
       s.shape('Amounts of orders', {
-        paid: numberSchema('Whose last outcome is PAID'),
-        reversed: numberSchema('That were paid and taken back'),
+        paid: createNumberSchema('Whose last outcome is PAID'),
+        reversed: createNumberSchema('That were paid and taken back'),
       }),
       { description: 'By currency, in its units, each client up to the cap' },
     ),
-    capped: numberSchema('What clients paid above the cap, which counts nowhere'),
+    capped: createNumberSchema('What clients paid above the cap, which counts nowhere'),
   },
 );
 
@@ -81,9 +83,9 @@ const DIFFERENCE = {
   metric: s.plainText(
     'value, amount, reversedAmount, paid, unpaid, turnedAway, reversals, requisites, unpaidRequisites, waits, lostAfterWait, or like money.EUR.paid',
   ),
-  value: numberSchema('The difference of the means over all clients'),
-  low: numberSchema('Its 95 % interval, which holds at all times together: look as often as you like'),
-  high: numberSchema('Its upper end'),
+  value: createNumberSchema('The difference of the means over all clients'),
+  low: createNumberSchema('Its 95 % interval, which holds at all times together: look as often as you like'),
+  high: createNumberSchema('Its upper end'),
 };
 
 /** The schema of the output of `rules experiment --json`, without notes and tables. The member names are stable. */
@@ -125,7 +127,7 @@ export const ExperimentSchema = s.shape('What the versions on trial are worth', 
 });
 
 export type ExperimentReport = s.ValueOf<typeof ExperimentSchema>;
-export type ExperimentLevel = ExperimentReport['levels'][number];
+export type ArmOrdersAtLadderLevel = ExperimentReport['levels'][number];
 
 /** The objective (how much a payer is worth) and the times by which clients are judged. */
 export interface ExperimentObjective {
@@ -164,7 +166,7 @@ export function evaluateExperiment(
   span: EvidenceSpan,
   stage: ComparedStage | null,
   looks: readonly Look[],
-  levels: readonly ExperimentLevel[],
+  levels: readonly ArmOrdersAtLadderLevel[],
 ): ExperimentReport {
   const compared = looks.map(({ at, arms }) => {
     const active = arms.find(({ version }) => version === stage?.active) ?? null;
@@ -196,7 +198,7 @@ export function evaluateExperiment(
     objective,
     unrated: objective === null ? null : sumUnratedMoney(figures, objective),
     isFixed,
-    earliest: stage === null ? null : computeResultReadyTime(stage.since, stage.objective),
+    earliest: stage === null ? null : computeClientInFiguresTime(stage.since, stage.objective),
     arms: figures,
     levels,
     differences,
@@ -255,7 +257,7 @@ function sumUnratedMoney(
 }
 
 /** Renders an experiment as notes and tables. */
-export function presentExperiment(found: ExperimentReport): Presentation {
+export function createExperimentPresentation(found: ExperimentReport): NotesAndTables {
   const notes = listSpanNotes(found);
   if (found.since === null) return { notes: [...notes, NO_TRIAL], tables: [] };
   const tables = [armsTable(found), moneyTable(found), differencesTable(found), levelsTable(found)];
@@ -367,7 +369,7 @@ function armsTable({ arms }: ExperimentReport): EvidenceTable {
   };
 }
 
-const FIGURES_COUNTED: readonly ColumnGroup[] = [
+const FIGURES_COUNTED: readonly ColumnsOfKind[] = [
   ORDER_STATUS_COLUMNS,
   ['count', 'requisites', 'waits', 'lost after a wait'],
 ];
@@ -377,7 +379,7 @@ function figureCells({
   requisites,
   waits,
   lostAfterWait,
-}: Omit<ExperimentLevel, 'version' | 'level'>) {
+}: Omit<ArmOrdersAtLadderLevel, 'version' | 'level'>) {
   return [...listOrderCountCells(orders), requisites, waits, lostAfterWait];
 }
 

@@ -2,7 +2,7 @@ import { DAY_MS } from '#base/duration.ts';
 import { type Objective, parseObjective } from '#decision/objective.ts';
 import { formatTime } from '#decision/payer/instant.ts';
 import {
-  GRANTED_SQL,
+  IS_ATTEMPT_SQL,
   isReversedSql,
   ORDER_KEY_SQL,
   orderStatusSql,
@@ -12,16 +12,16 @@ import {
   WAIT_EFFECT_MS,
 } from '#history/archive/order-status.ts';
 import {
-  type BindValue,
+  type BindAsPlaceholder,
   type QueryEngine,
   toNumberOrNull,
-  toNumberRecord,
+  toNumbersByColumn,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import { clientValueSql, toMainCurrencySql } from '#history/evidence/objective-sql.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
 import { findMainCurrency, NO_CURRENCY } from '#history/evidence/source/currency.ts';
-import { createDevicesTable } from '#history/evidence/source/device-clusters.ts';
+import { createDevicesTempTable } from '#history/evidence/source/device-clusters.ts';
 import {
   createDecisionsView,
   type Evidence,
@@ -70,7 +70,7 @@ const SAMPLE_RATIO_ALPHA = 0.001;
  * to be reversed. From then on its values never change, and values of clients are independent. If `otherwise` differs
  * from the rollout's objective, the figures follow `otherwise`, but nothing is recommended.
  */
-export async function runExperiment(
+export async function compareVersionsOnTrial(
   evidence: Evidence,
   versions: readonly string[],
   onProgress: (done: number, of: number) => void = () => {},
@@ -128,7 +128,7 @@ async function makeStageViews({ duck, ask }: Evidence, since: number): Promise<v
  * no such stage.
  */
 async function findNewestStart(duck: QueryEngine, versions: readonly string[]): Promise<number | null> {
-  const drawn = (bind: BindValue) =>
+  const drawn = (bind: BindAsPlaceholder) =>
     versions.map((version) => `bool_or(draw_version = ${bind(version)})`).join(' AND ') || 'true';
   const [row = {}] = await duck.rows(
     (bind) => `
@@ -263,7 +263,7 @@ async function addBatch(
     SELECT *, epoch_ms(first_at) + ${windowMs + waitedMs} AS matures_ms FROM (
       SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, decided_at, draw_version AS arm, ladder_before_level AS level,
         fact_amount AS amount, coalesce(fact_currency, '${NO_CURRENCY}') AS currency,
-        ${GRANTED_SQL} AS granted, verdict = 'WAIT' AS waited, min(decided_at) OVER (PARTITION BY client_hash) AS first_at
+        ${IS_ATTEMPT_SQL} AS granted, verdict = 'WAIT' AS waited, min(decided_at) OVER (PARTITION BY client_hash) AS first_at
       FROM decisions_of_trial WHERE ${stageConditionSql(stage.since)} AND ${clients}
     ) WHERE ${entersBy}`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE entered AS
@@ -352,7 +352,7 @@ function findSampleRatioVeto({ shares }: Stage, sums: SumsByArm, looks: number):
 /** Tests whether arms share devices. On a shared device the rules of one arm see the effects of another arm's rules. */
 async function findDevicesVeto(evidence: Evidence, { since }: Stage): Promise<readonly Veto[]> {
   const { duck } = evidence;
-  await createDevicesTable(evidence);
+  await createDevicesTempTable(evidence);
   const [row = {}] = await duck.rows(`
     WITH drawn_clients AS (
       SELECT DISTINCT client_hash, draw_version AS arm FROM decisions_of_trial WHERE ${stageConditionSql(since)}
@@ -361,7 +361,7 @@ async function findDevicesVeto(evidence: Evidence, { since }: Stage): Promise<re
       FROM drawn_clients LEFT JOIN devices USING (client_hash)
     )
     SELECT count(*)::DOUBLE AS clients, count(*) FILTER (device IS NOT NULL AND one <> other)::DOUBLE AS shared FROM on_devices`);
-  const { clients, shared } = toNumberRecord(row, { clients: 0, shared: 0 });
+  const { clients, shared } = toNumbersByColumn(row, { clients: 0, shared: 0 });
   if (shared <= SHARED_DEVICES_MAX * clients) return [];
   return [
     {

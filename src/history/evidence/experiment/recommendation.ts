@@ -1,5 +1,5 @@
 import { describedChoice, list, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
-import { numberSchema } from '#history/evidence/presentation.ts';
+import { createNumberSchema } from '#history/evidence/presentation.ts';
 import {
   computeMean,
   estimateClientsToGo,
@@ -104,7 +104,7 @@ export const RecommendationSchema = shape('What the figures say', {
     plainText('To make active, or to keep: then all others are to be taken back; null: go on'),
   ),
   takeBack: list(plainText('A version'), 'Worse than the active version'),
-  errorBound: numberSchema(
+  errorBound: createNumberSchema(
     'In at most this share of experiments on versions that are the same something is recommended',
   ),
 });
@@ -193,7 +193,7 @@ function meanText(base: ValueSums, other: ValueSums): string {
  * The vetoes which say that arms cannot be compared. If there is one of them, nothing is recommended in either
  * direction.
  */
-export const VETOES_ON_COMPARISON: ReadonlySet<VetoName> = new Set([
+export const VETOES_AGAINST_COMPARISON: ReadonlySet<VetoName> = new Set([
   'sampleRatio',
   'sharedDevices',
   'outcomesStopped',
@@ -213,13 +213,14 @@ export function recommendVersion(
   const none = { version: null, takeBack: [], errorBound: RECOMMENDATION_ERROR_MAX };
   if (
     active === null ||
-    vetoes.some(({ veto, version }) => version === null && VETOES_ON_COMPARISON.has(veto))
+    vetoes.some(({ veto, version }) => version === null && VETOES_AGAINST_COMPARISON.has(veto))
   )
     return none;
   const alpha = RECOMMENDATION_ERROR_MAX / Math.max(1, candidates.length);
   const judged = candidates
     .filter(
-      ({ version }) => !vetoes.some((one) => one.version === version && VETOES_ON_COMPARISON.has(one.veto)),
+      ({ version }) =>
+        !vetoes.some((one) => one.version === version && VETOES_AGAINST_COMPARISON.has(one.veto)),
     )
     .map((candidate) => ({
       candidate,

@@ -1,10 +1,10 @@
 import { count, list, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import { NOBODY_HELD_OUT } from '#decision/holdout.ts';
-import { listLackingLabels, prepareRedecision } from '#decision/redecision.ts';
-import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { createRedecider, listLackingLabels } from '#decision/redecision.ts';
+import { compileWithOtherHmacs } from '#decision/rules/evaluate/compile.ts';
 import { getPlatformSettings, type RuleSet } from '#decision/rules/rule-set.ts';
 import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
-import { AnswerCodec, COMPARISON_MEMBERS, compareAnswers } from '#history/evidence/comparison.ts';
+import { AnswerCodec, COMPARISON_MEMBER_SCHEMAS, compareAnswers } from '#history/evidence/comparison.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
 import { readFactCells } from './fact-cells.ts';
 import { serializeDecidingPart } from './trial-rule-effect.ts';
@@ -12,7 +12,7 @@ import { serializeDecidingPart } from './trial-rule-effect.ts';
 export const AgainstSchema = shape('What changes from another version to this one, on the recorded facts', {
   version: plainText('The other version'),
   digest: plainText('sha256 over its files'),
-  ...COMPARISON_MEMBERS,
+  ...COMPARISON_MEMBER_SCHEMAS,
   undecidable: count('Decisions whose records lack a fact that one of the two asks'),
   missing: list(plainText('Its label'), 'These facts'),
   unseen: list(
@@ -27,13 +27,20 @@ type Against = ValueOf<typeof AgainstSchema>;
  * Compares how two rule sets judge the same recorded facts, as if no client were held out. All decisions that look
  * the same to every rule form a cell. Each cell is evaluated once.
  */
-export async function compareRuleSets(evidence: Evidence, of: RuleSet, against: RuleSet): Promise<Against> {
+export async function compareRuleSetsOnFacts(
+  evidence: Evidence,
+  of: RuleSet,
+  against: RuleSet,
+): Promise<Against> {
   const { duck, span, attributeHmacs } = evidence;
-  const [rules, base] = [rehashRuleSet(of, attributeHmacs), rehashRuleSet(against, attributeHmacs)];
+  const [rules, base] = [
+    compileWithOtherHmacs(of, attributeHmacs),
+    compileWithOtherHmacs(against, attributeHmacs),
+  ];
   const { sql, cells } = await readFactCells(duck, base, rules);
   const answers = new AnswerCodec();
   const missing = new Set<string>();
-  const sides = [base, rules].map(prepareRedecision);
+  const sides = [base, rules].map(createRedecider);
   const answered = cells.flatMap(({ cell, recorded }) => {
     const codes = sides.flatMap((redecide) => {
       const again = redecide(recorded, NOBODY_HELD_OUT);

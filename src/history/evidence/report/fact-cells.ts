@@ -5,8 +5,8 @@ import { SECRET_ID_CHARACTERS } from '#decision/payer/attribute-secrets.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import {
   computeCircumstantialFacts,
+  createRedecider,
   listLackingLabels,
-  prepareRedecision,
   type RecordedRequest,
   type Redecided,
 } from '#decision/redecision.ts';
@@ -14,14 +14,18 @@ import {
   type Comparison,
   type FactRef,
   isFactRef,
-  keepsPseudonym,
+  isPseudonymFact,
   listComparedFacts,
   listComparisons,
 } from '#decision/rules/condition.ts';
 import { hashConstants } from '#decision/rules/evaluate/hashed-constants.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
 import { listDecidingConditions, type MatchableRule, type RuleSet } from '#decision/rules/rule-set.ts';
-import { getColumnOfFactRef, getTypeOfFactColumn, parseFactColumn } from '#history/archive/fact-columns.ts';
+import {
+  getColumnOfFactRef,
+  getTypeOfFactColumn,
+  parseLabelOfFactColumn,
+} from '#history/archive/fact-columns.ts';
 import {
   type DuckRow,
   type QueryEngine,
@@ -126,7 +130,7 @@ class RecordedColumns {
 
   constructor(columns: readonly string[]) {
     this.#columns = new Set(columns);
-    this.#labels = new Set(columns.map(parseFactColumn));
+    this.#labels = new Set(columns.map(parseLabelOfFactColumn));
   }
 
   /** Tells whether any decision may have the fact. */
@@ -285,7 +289,7 @@ function listValueTests(
  */
 function listTextTests(ref: FactRef, column: string, constants: readonly string[]): readonly string[] {
   const equals = constants.length === 0 ? [] : [`${column} IN (${constants.map(quoteSql).join(', ')})`];
-  return keepsPseudonym(ref) ? [...equals, `right(${column}, ${SECRET_ID_CHARACTERS})`] : equals;
+  return isPseudonymFact(ref) ? [...equals, `right(${column}, ${SECRET_ID_CHARACTERS})`] : equals;
 }
 
 /**
@@ -309,7 +313,7 @@ interface NamedRule {
 }
 
 /** Lists all rules of a rule set in the sequence of its files. */
-export function listNamedRules({ groups, signals, verdicts }: RuleSet): readonly NamedRule[] {
+export function listRulesWithPaths({ groups, signals, verdicts }: RuleSet): readonly NamedRule[] {
   const named = (file: NamedRule['file'], rules: readonly (MatchableRule<unknown> | null)[]) =>
     rules.map((rule) => {
       const name = rule?.name ?? OTHERWISE;
@@ -322,8 +326,8 @@ export function listNamedRules({ groups, signals, verdicts }: RuleSet): readonly
   ];
 }
 
-/** How the rules judge one decision, with a value for each rule of `listNamedRules`. */
-export interface RuleJudgement {
+/** How the rules judge one decision, with a value for each rule of `listRulesWithPaths`. */
+export interface RuleEffectsOnDecision {
   /**
    * Whether the rule's condition holds and, for a signal, no exemption applies. For `otherwise`: whether no rule of
    * the file applied.
@@ -338,18 +342,18 @@ export interface RuleJudgement {
 }
 
 /** The judgement of a decision, or the labels of the facts that its record lacks. */
-export type JudgedCell = { readonly judgement: RuleJudgement } | { readonly lacking: readonly string[] };
+export type CellJudgement =
+  | { readonly judgement: RuleEffectsOnDecision }
+  | { readonly lacking: readonly string[] };
 
 /**
  * Creates a function that evaluates recorded decisions with a rule set, and again without each of its rules. A client
  * who was held out of a rule then is held out of it here, too.
  */
-export function createJudge(rules: RuleSet): (cell: FactCell) => JudgedCell {
-  const named = listNamedRules(rules);
-  const redecide = prepareRedecision(rules);
-  const without = named.map(({ rule }) =>
-    rule === null ? null : prepareRedecision(excludeRule(rules, rule)),
-  );
+export function createJudge(rules: RuleSet): (cell: FactCell) => CellJudgement {
+  const named = listRulesWithPaths(rules);
+  const redecide = createRedecider(rules);
+  const without = named.map(({ rule }) => (rule === null ? null : createRedecider(excludeRule(rules, rule))));
   return ({ recorded, isHeldOut }) => {
     const again = redecide(recorded, isHeldOut);
     if (again.kind !== 'decided') return { lacking: listLackingLabels(again) };

@@ -6,26 +6,26 @@ import {
   type QueryEngine,
   quoteSql,
   toNumberList,
-  toNumberRecord,
+  toNumbersByColumn,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import {
   createColumns,
+  createNullableIntervalSchema,
+  createNumberSchema,
   type EvidenceTable,
-  intervalSchema,
   listOrderCountCells,
   NO_ORDERS,
-  numberSchema,
   ORDER_STATUS_COLUMNS,
-  orderCounts,
+  orderCountsSchema,
 } from '#history/evidence/presentation.ts';
-import { createDevicesTable, listDeviceRules } from '#history/evidence/source/device-clusters.ts';
+import { collectDeviceRuleNames, createDevicesTempTable } from '#history/evidence/source/device-clusters.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
 import { aggregateByOutcomeSql, clusterSql } from '#history/evidence/source/order-sums.ts';
 import { estimateShareByCluster } from '#history/statistics/intervals.ts';
 
 const MARKED = {
-  orders: orderCounts,
+  orders: orderCountsSchema,
   declined: count('Of the unpaid ones, those whose payment was declined'),
   reversed: count('Of the unpaid ones, those that were paid and taken back'),
 } as const;
@@ -34,11 +34,11 @@ const FlagSchema = shape('What came of the orders that a flag marked', {
   flag: plainText('Its name'),
   decisions: count('Decisions beside which it was recorded, whichever version made them'),
   ...MARKED,
-  unpaidShare: intervalSchema(
+  unpaidShare: createNullableIntervalSchema(
     'Of its orders with a known outcome, by client, or by device where its rules ask about shared ones; null without one',
   ),
   lift: nullable(
-    numberSchema('Its unpaid share over that of the orders without a flag; null when either has none'),
+    createNumberSchema('Its unpaid share over that of the orders without a flag; null when either has none'),
   ),
 });
 
@@ -49,7 +49,7 @@ export const FlagFiguresSchema = list(
 
 const UnflaggedSchema = shape('Orders that no flag marked; null where no flag was recorded', {
   ...MARKED,
-  unpaidShare: intervalSchema('Of those with a known outcome, by client; null without one'),
+  unpaidShare: createNullableIntervalSchema('Of those with a known outcome, by client; null without one'),
 });
 
 export const UnflaggedFiguresSchema = nullable(UnflaggedSchema);
@@ -70,7 +70,10 @@ export async function reportFlags(evidence: Evidence, rules: RuleSet): Promise<F
     'SELECT flag, count(*)::DOUBLE AS decisions FROM (SELECT unnest(flags) AS flag FROM decisions) GROUP BY flag',
   );
   const decisions = new Map(
-    recorded.map((row) => [toTextOrNull(row['flag']) ?? '', toNumberRecord(row, { decisions: 0 }).decisions]),
+    recorded.map((row) => [
+      toTextOrNull(row['flag']) ?? '',
+      toNumbersByColumn(row, { decisions: 0 }).decisions,
+    ]),
   );
   const names = new Set([...decisions.keys(), ...rules.flags.rules.map(({ params }) => params.flag)]);
   const figures =
@@ -98,7 +101,7 @@ export async function reportFlags(evidence: Evidence, rules: RuleSet): Promise<F
  * flag.
  */
 function findDeviceFlags(rules: RuleSet): ReadonlySet<string> {
-  const about = listDeviceRules(rules);
+  const about = collectDeviceRuleNames(rules);
   return new Set(
     rules.flags.rules.flatMap(({ name, params }) => (about.has(`flags/${name}`) ? [params.flag] : [])),
   );
@@ -116,7 +119,7 @@ async function readMarkedOrders(
   byDevice: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, DuckRow>> {
   const { duck } = evidence;
-  if (byDevice.size > 0) await createDevicesTable(evidence);
+  if (byDevice.size > 0) await createDevicesTempTable(evidence);
   await makeMarks(duck, byDevice);
   const rows = await duck.rows(`
     WITH counted AS (
@@ -156,8 +159,8 @@ function toMarkedFigures(figures: ReadonlyMap<string, DuckRow>, flag: string) {
   const row = figures.get(flag) ?? {};
   const known = toNumberList(row['known_of']);
   return {
-    orders: toNumberRecord(row, NO_ORDERS),
-    ...toNumberRecord(row, { declined: 0, reversed: 0 }),
+    orders: toNumbersByColumn(row, NO_ORDERS),
+    ...toNumbersByColumn(row, { declined: 0, reversed: 0 }),
     unpaidShare: estimateShareByCluster(
       toNumberList(row['unpaid_of']).map((part, place) => ({ part, whole: known[place] ?? 0 })),
     ),

@@ -3,24 +3,24 @@ import { choice, count, nullable, plainText, shape, type ValueOf } from '#base/s
 import { HOLDOUT_PERIOD_MS, mapHoldoutShares } from '#decision/holdout.ts';
 import type { Objective } from '#decision/objective.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { GRANTED_SQL, ORDER_KEY_SQL } from '#history/archive/order-status.ts';
+import { IS_ATTEMPT_SQL, ORDER_KEY_SQL } from '#history/archive/order-status.ts';
 import {
   type DuckRow,
   type QueryEngine,
   toNumberOrNull,
-  toNumberRecord,
+  toNumbersByColumn,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import { clientValueSql, toMainCurrencySql } from '#history/evidence/objective-sql.ts';
 import {
-  intervalSchema,
+  createNullableIntervalSchema,
+  createNumberSchema,
   NO_ORDERS,
-  numberSchema,
-  ORDER_STATUSES,
-  orderCounts,
+  ORDER_COUNT_STATUS_PAIRS,
+  orderCountsSchema,
 } from '#history/evidence/presentation.ts';
 import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
-import { createDevicesTable, listDeviceRules } from '#history/evidence/source/device-clusters.ts';
+import { collectDeviceRuleNames, createDevicesTempTable } from '#history/evidence/source/device-clusters.ts';
 import { type Evidence, rowsAsOfSql } from '#history/evidence/source/evidence.ts';
 import { aggregateByOutcomeSql, clusterSql } from '#history/evidence/source/order-sums.ts';
 import { findUnratedMoney, type UnratedMoney } from '#history/evidence/unrated-money.ts';
@@ -35,14 +35,16 @@ const SIDE = {
   young: count(
     'Of these, those of whom the net counts nothing yet: less than a period of the draw and the time of reversals is over since they entered',
   ),
-  orders: orderCounts,
-  paidShare: intervalSchema('Of all orders that they asked for, by client; null for fewer than 30'),
+  orders: orderCountsSchema,
+  paidShare: createNullableIntervalSchema(
+    'Of all orders that they asked for, by client; null for fewer than 30',
+  ),
 } as const;
 
 export const HoldoutFiguresSchema = shape(
   'What came of clients whom the rule would have hit, by the draw: all their orders from then until the period of the draw ends, whatever decided them',
   {
-    share: numberSchema('Of the clients, 0 to 1: the newest'),
+    share: createNumberSchema('Of the clients, 0 to 1: the newest'),
     ...SIDE,
     others: shape('Those to whom the rule applied', SIDE),
   },
@@ -57,11 +59,13 @@ export const RuleEffectSchema = nullable(
       currency: plainText('Of amounts and value'),
       by: choice(['holdout', 'trial'], 'From what it is known'),
       clients: count('To whom the rule applied, and who count: without the young'),
-      payments: intervalSchema('Lasting payments that did not happen'),
-      amount: intervalSchema('Their money'),
-      reversals: intervalSchema('Reversals that did not happen'),
-      requisites: intervalSchema('Unpaid requisites that were not shown'),
-      value: intervalSchema('What the rule brought in, by the objective; below 0 it cost that much'),
+      payments: createNullableIntervalSchema('Lasting payments that did not happen'),
+      amount: createNullableIntervalSchema('Their money'),
+      reversals: createNullableIntervalSchema('Reversals that did not happen'),
+      requisites: createNullableIntervalSchema('Unpaid requisites that were not shown'),
+      value: createNullableIntervalSchema(
+        'What the rule brought in, by the objective; below 0 it cost that much',
+      ),
     },
   ),
 );
@@ -102,8 +106,8 @@ export async function computeHoldoutResults(
   const results = new Map<string, HoldoutResult>();
   if (shares.size === 0) return results;
   await makeEntries(evidence);
-  await createDevicesTable(evidence);
-  const byDevice = listDeviceRules(rules);
+  await createDevicesTempTable(evidence);
+  const byDevice = collectDeviceRuleNames(rules);
   for (const [rule, share] of shares) {
     const cluster = byDevice.has(rule) ? 'coalesce(device, client_hash)' : 'client_hash';
     await makeUnits(evidence.duck, rule, cluster, ask);
@@ -155,7 +159,7 @@ async function makeUnits(
       SELECT *, entered_at + ${HOLDOUT_PERIOD_MS + reversalDays * DAY_MS} <= newest AS counts
       FROM entries, newest_decision WHERE rule = ${bind(rule)}
     ), shown_requisites AS (
-      SELECT ${ORDER_KEY_SQL} AS order_key, count(*) FILTER (${GRANTED_SQL}) AS shown FROM decisions GROUP BY ALL
+      SELECT ${ORDER_KEY_SQL} AS order_key, count(*) FILTER (${IS_ATTEMPT_SQL}) AS shown FROM decisions GROUP BY ALL
     ), asked AS (
       SELECT orders.*, shown FROM orders JOIN shown_requisites USING (order_key) WHERE status <> 'TECHNICAL'
     )
@@ -188,7 +192,7 @@ async function readUnratedMoney(
     await duck.rows(`SELECT currency, coalesce(sum(amount) FILTER (status = 'PAID'), 0)::DOUBLE AS paid,
     coalesce(sum(amount) FILTER (reversed), 0)::DOUBLE AS reversed FROM unit_orders WHERE counts GROUP BY currency ORDER BY currency`);
   const money = rows.map(
-    (row) => [toTextOrNull(row['currency']) ?? '', toNumberRecord(row, { paid: 0, reversed: 0 })] as const,
+    (row) => [toTextOrNull(row['currency']) ?? '', toNumbersByColumn(row, { paid: 0, reversed: 0 })] as const,
   );
   return findUnratedMoney(Object.fromEntries(money), objective, currency);
 }
@@ -245,8 +249,8 @@ const SIDE_CLIENTS_MIN = 50;
 const NON_ZERO_MIN = 20;
 
 async function readSide(duck: QueryEngine, where: string): Promise<HoldoutSideFigures> {
-  const sums = ORDER_STATUSES.map(([member]) => `sum("${member}") AS "${member}"`).join(', ');
-  const whole = ORDER_STATUSES.map(([member]) => `"${member}"`).join(' + ');
+  const sums = ORDER_COUNT_STATUS_PAIRS.map(([member]) => `sum("${member}") AS "${member}"`).join(', ');
+  const whole = ORDER_COUNT_STATUS_PAIRS.map(([member]) => `"${member}"`).join(' + ');
   const [row = {}] = await duck.rows(
     `SELECT count(*)::DOUBLE AS clients, count(*) FILTER (NOT counts)::DOUBLE AS young, ${sums} FROM units WHERE ${where}`,
   );
@@ -254,10 +258,10 @@ async function readSide(duck: QueryEngine, where: string): Promise<HoldoutSideFi
     await duck.rows(`SELECT ${clusterSql('cluster')} AS cluster, sum(paid) AS part, sum(${whole}) AS whole
     FROM units WHERE ${where} GROUP BY ALL ORDER BY ALL`);
   return {
-    ...toNumberRecord(row, { clients: 0, young: 0 }),
-    orders: toNumberRecord(row, NO_ORDERS),
+    ...toNumbersByColumn(row, { clients: 0, young: 0 }),
+    orders: toNumbersByColumn(row, NO_ORDERS),
     paidShare: estimateShareByClusterIfEnough(
-      clusters.map((one) => toNumberRecord(one, { part: 0, whole: 0 })),
+      clusters.map((one) => toNumbersByColumn(one, { part: 0, whole: 0 })),
     ),
   };
 }

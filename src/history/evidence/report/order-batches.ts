@@ -1,5 +1,5 @@
 import {
-  GRANTED_SQL,
+  IS_ATTEMPT_SQL,
   isReversedSql,
   ORDER_KEY_SQL,
   orderStatusSql,
@@ -11,21 +11,21 @@ import {
   type DuckRow,
   type QueryEngine,
   toNumberList,
-  toNumberRecord,
+  toNumbersByColumn,
 } from '#history/archive/query-engine.ts';
 import type { CurrencyAmounts, OrderCounts } from '#history/evidence/presentation.ts';
-import { createDevicesTable } from '#history/evidence/source/device-clusters.ts';
+import { createDevicesTempTable } from '#history/evidence/source/device-clusters.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
 import { clusterSql, ORDER_SUMS_SQL, readOrderSums } from '#history/evidence/source/order-sums.ts';
 import { createInputTableView, listClientBatchConditions } from '#history/evidence/source/shared-devices.ts';
 import { type Estimate, estimateShareByCluster } from '#history/statistics/intervals.ts';
-import type { RuleJudgement } from './fact-cells.ts';
+import type { RuleEffectsOnDecision } from './fact-cells.ts';
 import { createWaitsTable, insertLastWaits, WAIT_LEVEL_SQL } from './wait-levels.ts';
 
 /** Creates the table `judged` with the judgement of each cell. Cells that cannot be judged are left out. */
 export async function createJudgementsTable(
   duck: QueryEngine,
-  judged: ReadonlyMap<string, RuleJudgement>,
+  judged: ReadonlyMap<string, RuleEffectsOnDecision>,
 ): Promise<void> {
   // An additional last bit is set for every cell, so that this bit selects all cells that can be judged.
   const bitsOf = (flags: readonly boolean[]) => `'${[...flags, true].map(Number).join('')}'`;
@@ -69,7 +69,7 @@ export async function createOrderTables(
   const { duck, span, ask } = evidence;
   await createWaitsTable(duck);
   await createInputTableView(duck, 'waits_ended', ask);
-  if (parts.byDevice) await createDevicesTable(evidence);
+  if (parts.byDevice) await createDevicesTempTable(evidence);
   const batches = listClientBatchConditions(span.decisions, decisionsMax);
   for (const [batch, clients] of batches.entries()) {
     await readBatch(duck, clients, parts, batch === 0);
@@ -87,7 +87,7 @@ async function readBatch(
   const device = byDevice ? clusterSql('coalesce(device, client_hash)') : 'NULL';
   await duck.run(`CREATE OR REPLACE TEMP TABLE seen AS
     SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, decided_at, fact_amount AS amount, fact_currency AS currency, ${place.sql} AS place, ${cell} AS cell,
-      ${GRANTED_SQL} AS granted, ${WAIT_LEVEL_SQL} AS wait_level, ${clusterSql('client_hash')} AS cluster, ${device} AS device_cluster
+      ${IS_ATTEMPT_SQL} AS granted, ${WAIT_LEVEL_SQL} AS wait_level, ${clusterSql('client_hash')} AS cluster, ${device} AS device_cluster
     FROM decisions ${place.join} ${byDevice ? 'LEFT JOIN devices USING (client_hash)' : ''} WHERE ${clients}`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE told AS
     SELECT ${ORDER_KEY_SQL} AS order_key, ${REPORTED_RESULT_SQL} AS report, ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency,
@@ -132,7 +132,10 @@ export interface RuleTally extends Readonly<Record<'matched' | 'decided' | 'deci
 type Tallies = (rule: number, slice: string | null) => RuleTally;
 
 /** Sums up the tables that `createOrderTables` creates. Returns a function that gives the figures of a rule. */
-export async function sumTallies(duck: QueryEngine, isByDevice: readonly boolean[]): Promise<Tallies> {
+export async function sumOrderTablesByRule(
+  duck: QueryEngine,
+  isByDevice: readonly boolean[],
+): Promise<Tallies> {
   const rules = [...isByDevice, false].map((byDevice, rule) => `(${rule}, ${byDevice})`);
   const matching = `JOIN (VALUES ${rules.join(', ')}) rules(rule, of_device) ON get_bit(matched, rule) = 1`;
   const rowsOf = async (sql: string) => Map.groupBy(await duck.rows(sql), formatTallyKey);
@@ -155,7 +158,7 @@ export async function sumTallies(duck: QueryEngine, isByDevice: readonly boolean
     );
     const whole = toNumberList(known);
     return {
-      ...toNumberRecord(counts, { matched: 0, decided: 0, decisive: 0 }),
+      ...toNumbersByColumn(counts, { matched: 0, decided: 0, decisive: 0 }),
       ...readOrderSums(orders.get(name) ?? []),
       unpaidShare: estimateShareByCluster(
         toNumberList(unpaid).map((part, at) => ({ part, whole: whole[at] ?? 0 })),

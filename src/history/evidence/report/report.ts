@@ -1,21 +1,31 @@
 import { OTHERWISE } from '#decision/decision.ts';
 import { DEFAULT_OBJECTIVE, type Objective } from '#decision/objective.ts';
-import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { compileWithOtherHmacs } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
-import { type QueryEngine, quoteSql, toNumberRecord, toTextOrNull } from '#history/archive/query-engine.ts';
-import { runExperiment } from '#history/evidence/experiment/experiment.ts';
-import type { DecidingRules } from '#history/evidence/question.ts';
+import {
+  type QueryEngine,
+  quoteSql,
+  toNumbersByColumn,
+  toTextOrNull,
+} from '#history/archive/query-engine.ts';
+import { compareVersionsOnTrial } from '#history/evidence/experiment/experiment.ts';
+import type { DecidingRuleSetRef } from '#history/evidence/question.ts';
 import { findMainCurrency, NO_CURRENCY } from '#history/evidence/source/currency.ts';
-import { listDeviceRules } from '#history/evidence/source/device-clusters.ts';
+import { collectDeviceRuleNames } from '#history/evidence/source/device-clusters.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
 import { readLastingAgeDays, readReversals } from '#history/evidence/source/reversals.ts';
-import { compareRuleSets } from './against.ts';
-import { createJudge, listNamedRules, type RuleJudgement, readFactCells } from './fact-cells.ts';
+import { compareRuleSetsOnFacts } from './against.ts';
+import { createJudge, listRulesWithPaths, type RuleEffectsOnDecision, readFactCells } from './fact-cells.ts';
 import { reportFlags } from './flag-figures.ts';
 import { computeHoldoutResults, type HoldoutResult } from './holdout.ts';
-import { createJudgementsTable, createOrderTables, type RuleTally, sumTallies } from './order-batches.ts';
-import { computeRuleEffectOfTrial, findOnlyMissingRule } from './trial-rule-effect.ts';
+import {
+  createJudgementsTable,
+  createOrderTables,
+  type RuleTally,
+  sumOrderTablesByRule,
+} from './order-batches.ts';
+import { computeRuleEffectOfTrial, findOnlyMissingRulePath } from './trial-rule-effect.ts';
 import { readWaitLevels } from './wait-levels.ts';
 import {
   type RuleFigures,
@@ -38,7 +48,7 @@ interface ReportAsk {
    */
   readonly objective?: Objective;
   /** Finds the rule set of a version that decided. If missing, no net effect is measured by a trial. */
-  readonly recorded?: (decided: DecidingRules) => RuleSet | null;
+  readonly recorded?: (decided: DecidingRuleSetRef) => RuleSet | null;
   /** Reports how many decisions have been counted, and how many there are. */
   readonly onProgress?: (decisions: number, ofDecisions: number) => void;
 }
@@ -52,10 +62,10 @@ export async function reportRuleWorth(
   { rules: of, against = null, by, objective, recorded = () => null, onProgress }: ReportAsk,
 ): Promise<WorthReport> {
   const { duck, span, attributeHmacs } = evidence;
-  const rules = rehashRuleSet(of, attributeHmacs);
+  const rules = compileWithOtherHmacs(of, attributeHmacs);
   const places = await makePlaces(duck, by);
-  const named = listNamedRules(rules);
-  const devices = listDeviceRules(rules);
+  const named = listRulesWithPaths(rules);
+  const devices = collectDeviceRuleNames(rules);
   const isByDevice = named.map(({ path }) => devices.has(path));
   const apart = await findOtherVersions(evidence, rules, recorded);
   // The clients of a trial are counted in a second pass over the same decisions.
@@ -68,7 +78,7 @@ export async function reportRuleWorth(
     byDevice: isByDevice.includes(true),
     onProgress: (decisions) => onProgress?.(decisions, steps),
   });
-  const tallies = await sumTallies(duck, isByDevice);
+  const tallies = await sumOrderTablesByRule(duck, isByDevice);
   const all = tallies(named.length, null);
   const { technical, undecidable } = await countLeftOut(duck);
   const [own] = (await evidence.readDecidingRules()).filter(({ digest }) => digest === rules.digest);
@@ -113,7 +123,7 @@ export async function reportRuleWorth(
     rules: found.toSorted((a, b) => (b.decisive ?? -1) - (a.decisive ?? -1)),
     ...(await reportFlags(evidence, rules)),
     waitLevels: await readWaitLevels(duck),
-    against: against === null ? null : await compareRuleSets(evidence, rules, against),
+    against: against === null ? null : await compareRuleSetsOnFacts(evidence, rules, against),
   };
 }
 
@@ -136,7 +146,7 @@ async function judgeCells(duck: QueryEngine, rules: RuleSet) {
   const { sql, cells } = await readFactCells(duck, rules);
   const judge = createJudge(rules);
   const missing = new Set<string>();
-  const judged = new Map<string, RuleJudgement>();
+  const judged = new Map<string, RuleEffectsOnDecision>();
   for (const one of cells) {
     const found = judge(one);
     if ('judgement' in found) judged.set(one.cell, found.judgement);
@@ -156,7 +166,7 @@ async function countLeftOut(duck: QueryEngine) {
   const [row = {}] =
     await duck.rows(`SELECT (SELECT sum(orders) FROM summed WHERE status = 'TECHNICAL') AS technical,
     (SELECT sum(decisions) FROM counted ANTI JOIN judged USING (cell)) AS undecidable`);
-  return toNumberRecord(row, { technical: 0, undecidable: 0 });
+  return toNumbersByColumn(row, { technical: 0, undecidable: 0 });
 }
 
 /**
@@ -224,12 +234,12 @@ async function computeHoldouts(
 async function findOtherVersions(
   evidence: Evidence,
   rules: RuleSet,
-  recorded: (decided: DecidingRules) => RuleSet | null,
+  recorded: (decided: DecidingRuleSetRef) => RuleSet | null,
 ): Promise<ReadonlyMap<string, string>> {
   const others = (await evidence.readDecidingRules()).flatMap((decided) => recorded(decided) ?? []);
   return new Map(
     others.flatMap((other) => {
-      const rule = findOnlyMissingRule(rules, other);
+      const rule = findOnlyMissingRulePath(rules, other);
       return rule === null ? [] : [[other.version, rule]];
     }),
   );
@@ -247,7 +257,7 @@ async function computeTrialNets(
   onProgress: (done: number, of: number) => void,
 ): Promise<ReadonlyMap<string, NetFound>> {
   if (apart.size === 0) return new Map();
-  const found = await runExperiment(evidence, [], onProgress, objective);
+  const found = await compareVersionsOnTrial(evidence, [], onProgress, objective);
   const isActive = found.version === reported;
   return new Map(
     [...apart].flatMap(([version, rule]) =>

@@ -1,17 +1,17 @@
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { ExperimentReport } from '#history/evidence/experiment/experiment-report.ts';
-import { VETOES_ON_COMPARISON } from '#history/evidence/experiment/recommendation.ts';
+import { VETOES_AGAINST_COMPARISON } from '#history/evidence/experiment/recommendation.ts';
 import type { Estimate } from '#history/statistics/intervals.ts';
-import { excludeRule, listNamedRules } from './fact-cells.ts';
+import { excludeRule, listRulesWithPaths } from './fact-cells.ts';
 import { multiplyEstimate, type RuleEffect } from './holdout.ts';
 
 /**
  * Finds the rule that `other` lacks and returns its path, if the two rule sets differ in nothing else except texts.
  * Returns null in every other case.
  */
-export function findOnlyMissingRule(rules: RuleSet, other: RuleSet): string | null {
+export function findOnlyMissingRulePath(rules: RuleSet, other: RuleSet): string | null {
   const others = serializeDecidingRules(other);
-  const lacking = listNamedRules(rules).find(
+  const lacking = listRulesWithPaths(rules).find(
     ({ rule }) => rule !== null && serializeDecidingRules(excludeRule(rules, rule)) === others,
   );
   return lacking?.path ?? null;
@@ -53,7 +53,7 @@ export function computeRuleEffectOfTrial(
 ): RuleEffect {
   const { vetoes, version: active, arms, differences, objective } = found;
   const isApart = vetoes.some(
-    ({ veto, version }) => (version ?? candidate) === candidate && VETOES_ON_COMPARISON.has(veto),
+    ({ veto, version }) => (version ?? candidate) === candidate && VETOES_AGAINST_COMPARISON.has(veto),
   );
   const arm = arms.find(({ version }) => version === (isInActive ? active : candidate));
   if (isApart || arm === undefined || objective === null) return null;

@@ -4,14 +4,14 @@ import {
   type QueryEngine,
   toNumberList,
   toNumberOrNull,
-  toNumberRecord,
+  toNumbersByColumn,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
 import {
   createColumns,
+  createNullableIntervalSchema,
+  createNumberSchema,
   type EvidenceTable,
-  intervalSchema,
-  numberSchema,
 } from '#history/evidence/presentation.ts';
 import { roundAmountSum } from '#history/evidence/source/order-sums.ts';
 import { estimateShareByCluster } from '#history/statistics/intervals.ts';
@@ -36,28 +36,28 @@ const WaitLevelSchema = shape(
     ladder: nullable(plainText('Its name; null for the one without')),
     level: count('Of the ladder, from 1'),
     currency: plainText('Of the orders'),
-    waitSeconds: numberSchema('How long its waits were, by their median'),
+    waitSeconds: createNumberSchema('How long its waits were, by their median'),
     orders: count('Orders that were told to wait on it, each once, by its last wait there'),
     unknown: count('Of these, whose 24 hours are not over: they are in no other figure'),
     ...ENDS,
     granted: count('Of those who came back, who got a requisite at once'),
     paid: count('Of these, whose order was paid within the 24 hours, each once'),
     shares: shape('The same of those of which it is known, by client', {
-      cameBack: intervalSchema('Who came back; null without one to tell it from'),
-      paid: intervalSchema('Who paid'),
-      lost: intervalSchema('Who did not ask again'),
+      cameBack: createNullableIntervalSchema('Who came back; null without one to tell it from'),
+      paid: createNullableIntervalSchema('Who paid'),
+      lost: createNullableIntervalSchema('Who did not ask again'),
     }),
     backAfterSeconds: nullable(
       shape('From when they were allowed until they came back; null when nobody did', {
-        median: numberSchema('Half of them were back by then'),
-        p90: numberSchema('Nine of ten were'),
+        median: createNumberSchema('Half of them were back by then'),
+        p90: createNumberSchema('Nine of ten were'),
       }),
     ),
     amount: nullable(
       shape('Amounts of orders; null while nothing is known of any', {
-        asked: numberSchema('Of all of which it is known'),
-        paid: numberSchema('Of the paid ones, in the same currency'),
-        lost: numberSchema('Of those whose client did not ask again'),
+        asked: createNumberSchema('Of all of which it is known'),
+        paid: createNumberSchema('Of the paid ones, in the same currency'),
+        lost: createNumberSchema('Of those whose client did not ask again'),
       }),
     ),
   },
@@ -145,7 +145,7 @@ export async function readWaitLevels(duck: QueryEngine): Promise<readonly WaitLe
     ORDER BY counted.version, counted.ladder NULLS FIRST, counted.level, counted.currency`);
   return rows.map((row) => {
     const [median, p90] = [toNumberOrNull(row['median']), toNumberOrNull(row['p90'])];
-    const { orders, ...known } = toNumberRecord(row, NO_COUNTS);
+    const { orders, ...known } = toNumbersByColumn(row, NO_COUNTS);
     const wholes = toNumberList(row['wholes']);
     const share = (name: (typeof SHARES)[number]) =>
       estimateShareByCluster(
@@ -175,7 +175,7 @@ const NO_COUNTS = { orders: 0, early: 0, cameBack: 0, lost: 0, ended: 0, granted
 const SHARES = ['cameBack', 'paid', 'lost'] as const;
 
 /** Creates the table of what waits cost, with a row for each level and currency. */
-export function createWaitLevelsTable(found: readonly WaitLevel[]): EvidenceTable {
+export function createWaitLevelsEvidenceTable(found: readonly WaitLevel[]): EvidenceTable {
   const unknown = { asked: 'unknown', paid: 'unknown', lost: 'unknown' };
   return {
     name: 'waitLevels',

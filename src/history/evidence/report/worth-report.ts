@@ -6,26 +6,26 @@ import { toComparisonTables } from '#history/evidence/comparison.ts';
 import {
   type CurrencyAmounts,
   createColumns,
-  currencyAmounts,
+  createNullableIntervalSchema,
+  createNumberSchema,
+  currencyAmountsSchema,
   type EvidenceTable,
   formatNumber,
   formatOrders,
   formatPercent,
   formatRuleSet,
   formatShare,
-  intervalSchema,
   listOrderCountCells,
   listSpanNotes,
-  numberSchema,
+  type NotesAndTables,
   ORDER_STATUS_COLUMNS,
-  orderCounts,
-  type Presentation,
+  orderCountsSchema,
   SPAN_MEMBERS,
 } from '#history/evidence/presentation.ts';
 import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
 import { roundAmountSum } from '#history/evidence/source/order-sums.ts';
 import {
-  createCausesTable,
+  createUnpaidCausesTable,
   listReversalNotes,
   ReversalFiguresSchema,
 } from '#history/evidence/source/reversals.ts';
@@ -33,7 +33,7 @@ import { listUnratedNotes, UnratedMoneySchema } from '#history/evidence/unrated-
 import { AgainstSchema } from './against.ts';
 import { FlagFiguresSchema, toFlagsTable, UnflaggedFiguresSchema } from './flag-figures.ts';
 import { HoldoutFiguresSchema, type HoldoutSideFigures, RuleEffectSchema } from './holdout.ts';
-import { createWaitLevelsTable, WaitLevelsSchema } from './wait-levels.ts';
+import { createWaitLevelsEvidenceTable, WaitLevelsSchema } from './wait-levels.ts';
 
 /** The SQL expressions of the properties by which the figures of rules may be divided into slices. */
 export const SLICE_SQL = {
@@ -60,12 +60,12 @@ const RULE_FIGURES = {
   decisive: nullable(
     count('Decisions whose verdict or bot flag would have been another without it; null for otherwise'),
   ),
-  orders: orderCounts,
-  unpaidShare: intervalSchema(
+  orders: orderCountsSchema,
+  unpaidShare: createNullableIntervalSchema(
     'Of its orders with a known outcome, by client, or by device where it is about shared ones; null without one',
   ),
-  lift: nullable(numberSchema('Its unpaid share over that of all orders; null when either has none')),
-  amount: currencyAmounts,
+  lift: nullable(createNumberSchema('Its unpaid share over that of all orders; null when either has none')),
+  amount: currencyAmountsSchema,
 } as const;
 
 const RuleWorthSchema = shape('What one rule was worth on what happened', {
@@ -85,8 +85,8 @@ const RuleWorthSchema = shape('What one rule was worth on what happened', {
 
 const SliceSchema = shape('The orders of a slice, whichever rules matched', {
   slice: plainText('Its name'),
-  orders: orderCounts,
-  amount: currencyAmounts,
+  orders: orderCountsSchema,
+  amount: currencyAmountsSchema,
 });
 
 /** The schema of the output of `rules report --json`, without notes and tables. The member names are stable. */
@@ -100,9 +100,9 @@ export const WorthReportSchema = shape('What each rule was worth on the outcomes
     count: count('How many'),
     facts: list(plainText('Its label'), 'The facts'),
   }),
-  orders: orderCounts,
-  unpaidShare: intervalSchema('Of all orders with a known outcome'),
-  amount: currencyAmounts,
+  orders: orderCountsSchema,
+  unpaidShare: createNullableIntervalSchema('Of all orders with a known outcome'),
+  amount: currencyAmountsSchema,
   technical: count('Orders that are left out because they ended in a technical failure'),
   reversals: ReversalFiguresSchema,
   by: nullable(choice(SLICE_NAMES, 'The slices that were asked for')),
@@ -122,7 +122,7 @@ export type WorthReport = ValueOf<typeof WorthReportSchema>;
  * Renders a report as notes and tables. The tables `rules` and `flags` have a row for each rule or flag. Other tables
  * name the file and the rule before the figures.
  */
-export function presentWorthReport(report: WorthReport): Presentation {
+export function presentWorthReport(report: WorthReport): NotesAndTables {
   const { decisions, rules, version, digest, amount, by, slices = [] } = report;
   const head = [formatRuleSet(version, digest), ...listSpanNotes(report)];
   if (decisions === 0) return { notes: head, tables: [] };
@@ -155,8 +155,8 @@ export function presentWorthReport(report: WorthReport): Presentation {
       ),
     ),
     toFlagsTable(report),
-    createCausesTable(report.reversals),
-    createWaitLevelsTable(report.waitLevels),
+    createUnpaidCausesTable(report.reversals),
+    createWaitLevelsEvidenceTable(report.waitLevels),
     holdoutsTable(fired),
     netTable(fired),
     ...(by === null

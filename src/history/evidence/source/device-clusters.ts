@@ -7,7 +7,7 @@ import { type Evidence, rowsAsOfSql } from './evidence.ts';
  * fingerprints, the table has the one that most clients showed. Clients who share a device are often one person or
  * one ring, so their orders depend on each other.
  */
-export async function createDevicesTable({ duck, ask }: Evidence): Promise<void> {
+export async function createDevicesTempTable({ duck, ask }: Evidence): Promise<void> {
   await duck.run(`CREATE OR REPLACE TEMP TABLE devices AS
     WITH shown AS (
       SELECT DISTINCT client_hash, hash(platform, fingerprint) AS device
@@ -22,7 +22,7 @@ export async function createDevicesTable({ duck, ask }: Evidence): Promise<void>
  * Lists the rules that ask how many clients share a device or an address, either directly or through the bot flag.
  * Rules are named by file and name, like `verdicts/shared-device`.
  */
-export function listDeviceRules({ groups, signals, verdicts, flags }: RuleSet): ReadonlySet<string> {
+export function collectDeviceRuleNames({ groups, signals, verdicts, flags }: RuleSet): ReadonlySet<string> {
   const asks = ({ condition }: Rule<unknown>) =>
     listConditionFacts([condition]).some(({ fact }) => fact.kind === 'windowed' && fact.sharing !== null);
   const asksForFlag = ({ condition }: Rule<unknown>) =>

@@ -1,12 +1,16 @@
 import { availableParallelism } from 'node:os';
 import { withTemporaryFolder } from '#base/files/temporary-folder.ts';
 import { createHoldoutDraw, type DrawHoldouts, NO_HOLDOUTS } from '#decision/holdout.ts';
-import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import type { AttributePseudonymizer } from '#decision/payer/attribute-hmacs.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { createAttributeHmacs } from '#decision/pseudonym.ts';
+import { createAttributePseudonymizer } from '#decision/pseudonym.ts';
 import { Archive, type ErasedClientNumbers } from '#history/archive/archive.ts';
 import type { ArchiveGap, Segment } from '#history/archive/archive-log.ts';
-import { getTypeOfFactColumn, parseFactColumn, toColumnOfFactKey } from '#history/archive/fact-columns.ts';
+import {
+  getTypeOfFactColumn,
+  parseLabelOfFactColumn,
+  toColumnOfFactKey,
+} from '#history/archive/fact-columns.ts';
 import { createOrderViews, WAIT_EFFECT_MS } from '#history/archive/order-status.ts';
 import {
   QueryEngine,
@@ -15,9 +19,9 @@ import {
   toNumberOrNull,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
-import { erasureSumsSql, toAsOfMoment } from '#history/archive/read/as-of.ts';
-import { importJournal } from '#history/archive/ship/journal-file.ts';
-import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
+import { erasureSumsSql, sumErasedSinceMoment } from '#history/archive/read/as-of.ts';
+import { importJournalAsArchive } from '#history/archive/ship/journal-file.ts';
+import { createSnapshotOpener, withSnapshotFiles } from '#history/archive/snapshot.ts';
 import { emptyTableSql, SEARCHED_FACT_TYPES, TABLES, type TableName } from '#history/archive/tables.ts';
 import type { EvidenceSpan } from '#history/evidence/presentation.ts';
 import { findSilences } from './silences.ts';
@@ -80,7 +84,7 @@ export class Evidence {
   /** Draws which clients are held out when recorded decisions are made again. */
   readonly holdoutDraw: DrawHoldouts;
   /** Computes the HMACs of constants in rules, so that they can be compared with stored pseudonyms. */
-  readonly attributeHmacs: AttributeHmacs;
+  readonly attributeHmacs: AttributePseudonymizer;
 
   constructor(ask: ArchiveEvidenceAsk, duck: QueryEngine, span: EvidenceSpan) {
     this.ask = ask;
@@ -89,7 +93,7 @@ export class Evidence {
     const { holdoutSecret, formerSecret } = ask;
     this.holdoutDraw = holdoutSecret === undefined ? NO_HOLDOUTS : createHoldoutDraw(holdoutSecret);
     const secrets = [holdoutSecret, formerSecret].filter((secret) => typeof secret === 'string');
-    this.attributeHmacs = createAttributeHmacs(secrets);
+    this.attributeHmacs = createAttributePseudonymizer(secrets);
   }
 
   /** Reads which rule sets made the decisions. The rule set that decided last comes first. */
@@ -112,12 +116,12 @@ export class Evidence {
 export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
   const { place } = ask;
   if (place.kind === 'archive')
-    return withFiles(createSnapshotOpener(place.folder), ALL, ({ folder, leftOut: unreadable }) => {
+    return withSnapshotFiles(createSnapshotOpener(place.folder), ALL, ({ folder, leftOut: unreadable }) => {
       const leftOut = [...(place.leftOut ?? []), ...unreadable];
       return runOnce({ ...ask, place: { ...place, folder, leftOut } }, false, work);
     });
   return withTemporaryFolder('scoring-journal-', async (folder) => {
-    const { torn } = await importJournal(place.path, folder, getEngineLimits(ask));
+    const { torn } = await importJournalAsArchive(place.path, folder, getEngineLimits(ask));
     return runOnce({ ...ask, place: { kind: 'archive', folder } }, torn, work);
   });
 }
@@ -165,7 +169,7 @@ async function readAsOf(
   const rows = await duck.rows(
     erasureSumsSql(rowsAsOfSql(place, 'erasures', { from: asOf + 1, to: null, platform })),
   );
-  return { asOf: toAsOfMoment(asOf, rows, place.erased ?? []) };
+  return { asOf: sumErasedSinceMoment(asOf, rows, place.erased ?? []) };
 }
 
 /** Selects the rows to read. Times are in epoch ms, and null means no limit. */
@@ -190,7 +194,7 @@ const OF_ALL_TIMES: ReadonlySet<TableName> = new Set(['outcomes', 'erasures']);
  * Creates a filter for segments that may have rows of the span. It lets segments of every table pass, because a
  * replay needs all kinds of inputs.
  */
-export function createSpanFilter({ from, to, platform }: RowFilter): (segment: Segment) => boolean {
+export function createSpanSegmentFilter({ from, to, platform }: RowFilter): (segment: Segment) => boolean {
   return (segment) =>
     (platform ?? segment.platform) === segment.platform &&
     (OF_ALL_TIMES.has(segment.table) ||
@@ -202,20 +206,26 @@ export function createSpanFilter({ from, to, platform }: RowFilter): (segment: S
  * or after the span. For example, a trial is counted from its start, and a client may be held out since an earlier
  * time.
  */
-export function createReadFilter(reads: PeriodToRead, filter: RowFilter): (segment: Segment) => boolean {
+export function createReadSegmentFilter(
+  reads: SpanOrAllTimes,
+  filter: RowFilter,
+): (segment: Segment) => boolean {
   switch (reads) {
     case 'span':
       // The day after the end is included, because it shows whether clients who were told to wait came back.
-      return createSpanFilter({ ...filter, to: filter.to === null ? null : filter.to + WAIT_EFFECT_MS });
+      return createSpanSegmentFilter({
+        ...filter,
+        to: filter.to === null ? null : filter.to + WAIT_EFFECT_MS,
+      });
     case 'allTimes':
-      return createSpanFilter({ ...filter, from: null, to: null });
+      return createSpanSegmentFilter({ ...filter, from: null, to: null });
     default:
       return reads satisfies never;
   }
 }
 
 /** The part of the archive that a question reads: the rows of the span, or the rows of all times. */
-export type PeriodToRead = 'span' | 'allTimes';
+export type SpanOrAllTimes = 'span' | 'allTimes';
 
 /**
  * Creates the views `decisions` and `outcomes` over the segments of an archive. Each file is read only as far as
@@ -280,7 +290,7 @@ export async function createDecisionsView(
   name = 'decisions',
 ): Promise<void> {
   const columns = await readColumnNames(duck, rows);
-  const facts = columns.filter((name) => parseFactColumn(name) !== null);
+  const facts = columns.filter((name) => parseLabelOfFactColumn(name) !== null);
   const missing = [...SEARCHED_FACT_TYPES.keys()]
     .map(toColumnOfFactKey)
     .filter((name) => !facts.includes(name));

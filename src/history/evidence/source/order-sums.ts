@@ -1,8 +1,13 @@
-import { type DuckRow, toNumberOrNull, toNumberRecord, toTextOrNull } from '#history/archive/query-engine.ts';
+import {
+  type DuckRow,
+  toNumberOrNull,
+  toNumbersByColumn,
+  toTextOrNull,
+} from '#history/archive/query-engine.ts';
 import {
   type CurrencyAmounts,
   NO_ORDERS,
-  ORDER_STATUSES,
+  ORDER_COUNT_STATUS_PAIRS,
   type OrderAmounts,
   type OrderCounts,
 } from '#history/evidence/presentation.ts';
@@ -31,7 +36,7 @@ export function roundAmountSum(sum: number): number {
 
 /** Renders SQL that computes an aggregate for each member of `OrderCounts`. Technical failures have no member. */
 export function aggregateByOutcomeSql(aggregate: string, prefix = ''): string {
-  return ORDER_STATUSES.map(
+  return ORDER_COUNT_STATUS_PAIRS.map(
     ([member, status]) => `${aggregate} FILTER (status = '${status}')::DOUBLE AS "${prefix}${member}"`,
   ).join(', ');
 }
@@ -55,7 +60,7 @@ export function readOrderSums(rows: readonly DuckRow[]): {
     mapSums(NO_MONEY, (_, name) => roundAmountSum(toNumberOrNull(row[`money_${name}`]) ?? 0)),
   ]);
   return {
-    orders: rows.map((row) => toNumberRecord(row, NO_ORDERS)).reduce(addSums, NO_ORDERS),
+    orders: rows.map((row) => toNumbersByColumn(row, NO_ORDERS)).reduce(addSums, NO_ORDERS),
     amount: Object.fromEntries(money.toSorted(([a], [b]) => (a < b ? -1 : 1))),
   };
 }

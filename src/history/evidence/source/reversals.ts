@@ -9,14 +9,14 @@ import {
   reportedStatusSql,
   SAYS_PAID_SQL,
 } from '#history/archive/order-status.ts';
-import { toNumberOrNull, toNumberRecord, toTextOrNull } from '#history/archive/query-engine.ts';
+import { toNumberOrNull, toNumbersByColumn, toTextOrNull } from '#history/archive/query-engine.ts';
 import {
   createColumns,
+  createNullableIntervalSchema,
+  createNumberSchema,
   type EvidenceTable,
   formatNumber,
   formatShare,
-  intervalSchema,
-  numberSchema,
 } from '#history/evidence/presentation.ts';
 import { estimateShareByCluster, predictCountInterval } from '#history/statistics/intervals.ts';
 import {
@@ -35,7 +35,7 @@ const CAUSES = [...OUTCOME_CAUSES, UNSTATED] as const;
 const MONEY = {
   currency: plainText('Of the amounts; - where none is known'),
   orders: count('How many'),
-  amount: numberSchema('Their money'),
+  amount: createNumberSchema('Their money'),
 } as const;
 
 export const ReversalFiguresSchema = shape(
@@ -58,7 +58,7 @@ export const ReversalFiguresSchema = shape(
       shape('Paid orders that are younger, or all of them where nobody knows how old is enough', MONEY),
       'By currency; they are among the paid ones',
     ),
-    expected: intervalSchema(
+    expected: createNullableIntervalSchema(
       'How many of these are to be expected reversed, by the ages at which older payments were reversed; its ends are where the number will lie in 95 of 100 cases. In no other figure. Null without maturityDays',
     ),
   },
@@ -132,7 +132,7 @@ async function readAgedPayments(duck: Duck) {
   const rows = await duck.rows(`SELECT cluster, day, count(*) FILTER (result = 'REVERSED')::DOUBLE AS events,
       count(*)::DOUBLE AS "left"
     FROM payments WHERE was_paid AND result IN ('PAID', 'REVERSED') GROUP BY ALL ORDER BY ALL`);
-  const aged = rows.map((row) => toNumberRecord(row, { cluster: 0, day: 0, events: 0, left: 0 }));
+  const aged = rows.map((row) => toNumbersByColumn(row, { cluster: 0, day: 0, events: 0, left: 0 }));
   return {
     all: aged,
     clusters: [...Map.groupBy(aged, ({ cluster }) => cluster).values()],
@@ -148,7 +148,7 @@ async function predictReversals(
   const rows = await duck.rows(
     `SELECT day, count(*)::DOUBLE AS payments FROM payments JOIN orders USING (order_key) WHERE ${immature} GROUP BY day ORDER BY day`,
   );
-  const young = rows.map((row) => toNumberRecord(row, { day: 0, payments: 0 }));
+  const young = rows.map((row) => toNumbersByColumn(row, { day: 0, payments: 0 }));
   const most = young.reduce((sum, { payments }) => sum + payments, 0);
   const beyondChance = await estimateBeyondChance(duck, all, immature);
   return predictCountInterval(
@@ -196,7 +196,7 @@ async function estimateBeyondChance(
     FROM (SELECT sum(ahead) AS expected FROM payments JOIN risks USING (day) JOIN orders USING (order_key)
       WHERE ${immature} GROUP BY payer)`);
   return (
-    estimateFrailty(toNumberRecord(history, { errors: 0, expected: 0, squares: 0 })) *
+    estimateFrailty(toNumbersByColumn(history, { errors: 0, expected: 0, squares: 0 })) *
     (toNumberOrNull(share) ?? 0)
   );
 }
@@ -238,7 +238,7 @@ export function listReversalNotes({
 }
 
 /** Creates the table of causes for which granted orders were not paid. */
-export function createCausesTable({ causes }: Reversals): EvidenceTable {
+export function createUnpaidCausesTable({ causes }: Reversals): EvidenceTable {
   return {
     name: 'causes',
     title: 'Granted and not paid, by cause',
@@ -252,13 +252,17 @@ export function createCausesTable({ causes }: Reversals): EvidenceTable {
   };
 }
 
+/**
+ * The recorded payments that would not have happened under a candidate, because it would have shown no requisite, by
+ * what became of them.
+ */
 export const ClosedPaymentsSchema = shape(
   'Payments as recorded that would not have been, by what became of them',
   {
     reversed: count('Mature ones that were reversed'),
     held: count('Mature ones that were not'),
     immature: count('Those younger than maturityDays, reversed already or not: they count neither way'),
-    reversedShare: intervalSchema('Of the mature ones, by client; null without one'),
+    reversedShare: createNullableIntervalSchema('Of the mature ones, by client; null without one'),
   },
 );
 
@@ -279,7 +283,7 @@ export async function readClosedPayments(
       count(*) FILTER (mature)::DOUBLE AS whole, count(*)::DOUBLE AS "all"
     FROM (SELECT *, ${mature} AS mature FROM payments) JOIN answered_orders USING (order_key)
     WHERE was_paid AND result IN ('PAID', 'REVERSED') AND ${which} GROUP BY cluster ORDER BY cluster`);
-  const clusters = rows.map((row) => toNumberRecord(row, { part: 0, whole: 0, all: 0 }));
+  const clusters = rows.map((row) => toNumbersByColumn(row, { part: 0, whole: 0, all: 0 }));
   const sum = (of: 'part' | 'whole' | 'all') => clusters.reduce((total, one) => total + one[of], 0);
   const [reversed, all] = [sum('part'), sum('whole')];
   return {

@@ -1,11 +1,11 @@
 import { VERDICTS } from '#decision/decision-words.ts';
-import { DeviceSightings } from '#decision/device-sightings.ts';
-import { listAskedAttributes } from '#decision/facts/attribute.ts';
+import { DeviceSightingsInMemory } from '#decision/device-sightings.ts';
+import { listCountedAttributeValues } from '#decision/facts/attribute.ts';
 import {
   type DeviceKind,
+  type DeviceSharingCounts,
   mergeQuestions,
   NO_SIGHTINGS,
-  type SharingCounts,
   type SharingQuestions,
   type Sightings,
 } from '#decision/facts/fact.ts';
@@ -17,7 +17,7 @@ import {
   type Override,
   UNKNOWN_CLIENT_STATE,
 } from '#decision/payer/client-state.ts';
-import { addScoreHints, type Hints, summarizeKnownHints } from '#decision/payer/hints.ts';
+import { addScoreHints, getKnownHints, type Hints } from '#decision/payer/hints.ts';
 import { type DatedReport, type OrderStage, OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
 import { getSightingMarks, SIGHTING_MARKS, toPaymentNote } from '#decision/payer/sighting-marks.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
@@ -30,7 +30,7 @@ import {
 } from '#history/archive/query-engine.ts';
 import type { ArchiveColumn } from '#history/archive/record-columns.ts';
 import { JOURNAL_ORDER_SQL, TABLES } from '#history/archive/tables.ts';
-import { readRecordedOrderStage } from '#state/journal.ts';
+import { getRecordedOrderStage } from '#state/journal.ts';
 import {
   type ArchiveEvidenceAsk,
   type Evidence,
@@ -42,11 +42,12 @@ import {
 import {
   attributesSql,
   listValueCountColumns,
-  listValueCounts,
+  listValueCountsOfSightings,
   parseValueCountColumns,
   type ValueCountColumn,
 } from './value-count-columns.ts';
 
+/** Merges what the rules of these rule sets ask about shared devices. */
 export function collectSharingQuestions(ruleSets: readonly RuleSet[]): SharingQuestions {
   return mergeQuestions(ruleSets.map(({ sharing }) => sharing));
 }
@@ -59,7 +60,7 @@ export interface SharingCountColumn {
   readonly name: string;
   readonly on: DeviceKind;
   readonly windowMs: number;
-  readonly counts: keyof SharingCounts;
+  readonly counts: keyof DeviceSharingCounts;
 }
 
 const KINDS = ['fingerprint', 'ip'] as const satisfies readonly DeviceKind[];
@@ -78,7 +79,8 @@ function listSharingColumns(questions: SharingQuestions): readonly SharingCountC
   });
 }
 
-export function parseSharingColumns(names: readonly string[]): readonly SharingCountColumn[] {
+/** Returns what each column counts, as its name says. Names of other columns are left out. */
+export function parseSharingColumnNames(names: readonly string[]): readonly SharingCountColumn[] {
   return names.flatMap((name) => {
     const [, mark, onThere, windowMs] = COLUMN.exec(name) ?? [];
     const on = KINDS.find((known) => known === onThere);
@@ -96,7 +98,7 @@ type ReportedInput = DatedReport & { readonly orderRef: string };
 export class DeviceTracker {
   readonly #questions: SharingQuestions;
   readonly #hints = new Map<bigint, Hints>();
-  readonly #books = new Map<string, DeviceSightings<bigint>>();
+  readonly #books = new Map<string, DeviceSightingsInMemory<bigint>>();
   readonly #lives = new Map<bigint, ClientState>();
 
   constructor(questions: SharingQuestions) {
@@ -124,12 +126,12 @@ export class DeviceTracker {
     const scored = this.#hints.get(client);
     const byValue = this.#bookOf(platform).recordAndCountValues(
       client,
-      listAskedAttributes(this.#questions, attributes === undefined ? {} : { attributes }),
+      listCountedAttributeValues(this.#questions, attributes === undefined ? {} : { attributes }),
       at,
     );
     if (scored === undefined)
       return byValue === null ? NO_SIGHTINGS : { ...NO_SIGHTINGS, attributes: byValue };
-    const hints = summarizeKnownHints(scored, at);
+    const hints = getKnownHints(scored, at);
     const book = this.#bookOf(platform);
     book.recordDevices(client, hints, at, getSightingMarks(life, at), this.#questions);
     const seen = book.countClientsOnDevices(client, hints, this.#questions, at);
@@ -158,8 +160,8 @@ export class DeviceTracker {
     this.#lives.set(client, { ...(this.#lives.get(client) ?? UNKNOWN_CLIENT_STATE), ...change });
   }
 
-  #bookOf(platform: string): DeviceSightings<bigint> {
-    return this.#books.getOrInsertComputed(platform, () => new DeviceSightings());
+  #bookOf(platform: string): DeviceSightingsInMemory<bigint> {
+    return this.#books.getOrInsertComputed(platform, () => new DeviceSightingsInMemory());
   }
 }
 
@@ -190,7 +192,7 @@ export async function createSharedDevicesTable(
   const [there] = await duck.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'shared_devices'");
   const known = there === undefined ? null : await readColumnNames(duck, 'shared_devices');
   if (known !== null && names.every((name) => known.includes(name)))
-    return [...parseSharingColumns(known), ...parseValueCountColumns(known)].map(({ name }) => name);
+    return [...parseSharingColumnNames(known), ...parseValueCountColumns(known)].map(({ name }) => name);
   const counts = names.map((name) => `, ${name} INTEGER`).join('');
   await duck.run(
     `CREATE OR REPLACE TABLE shared_devices (client_hash UBIGINT, seq DOUBLE, "at" DOUBLE${counts})`,
@@ -292,7 +294,7 @@ function addShared(
         devices.addScore(client, events.text('fingerprint', row), events.text('ip', row), atMs);
         break;
       case 'outcome': {
-        const orderStage = readRecordedOrderStage(events.at('turned_away', row) === true);
+        const orderStage = getRecordedOrderStage(events.at('turned_away', row) === true);
         devices.addOutcome(platform, client, readReport(events, row), orderStage, atMs);
         break;
       }
@@ -305,7 +307,7 @@ function addShared(
           attributes: readAttributes(events, row),
         });
         const counts = listCounts(seen, columns);
-        const withValues = listValueCounts(seen, ofValues);
+        const withValues = listValueCountsOfSightings(seen, ofValues);
         const isShared =
           columns.some(({ counts: what }, place) => what === 'clients' && (counts[place] ?? 0) > 1) ||
           withValues.some((clients) => clients > 1);
@@ -419,7 +421,10 @@ function at(column: string): string {
   return `epoch_ms(${column})::DOUBLE AS "at"`;
 }
 
-/** Creates the view of a table that few questions read. */
+/**
+ * Creates the view of one archived table of inputs, named like the table, with the rows as they were known at the
+ * time that is asked for.
+ */
 export async function createInputTableView(
   duck: QueryEngine,
   table: InputTable,

@@ -1,5 +1,5 @@
 import { PLATFORM_SILENCE_LIMITS } from '#decision/payer/platform-silence.ts';
-import { GRANTED_SQL, ORDER_KEY_SQL } from '#history/archive/order-status.ts';
+import { IS_ATTEMPT_SQL, ORDER_KEY_SQL } from '#history/archive/order-status.ts';
 import { type QueryEngine, toNumberOrNull, toTextOrNull } from '#history/archive/query-engine.ts';
 import type { EvidenceSpan } from '#history/evidence/presentation.ts';
 
@@ -10,7 +10,7 @@ import type { EvidenceSpan } from '#history/evidence/presentation.ts';
 const SILENCES_SQL = `
   WITH granted AS (
     SELECT platform, ${ORDER_KEY_SQL} AS order_key, min(decided_at) AS granted_at
-    FROM decisions WHERE ${GRANTED_SQL} GROUP BY ALL
+    FROM decisions WHERE ${IS_ATTEMPT_SQL} GROUP BY ALL
   ), told AS (
     SELECT ${ORDER_KEY_SQL} AS order_key, min(reported_at) AS told_at FROM outcomes GROUP BY ALL
   ), usual AS (

@@ -1,6 +1,6 @@
-import { formatAttributeFactLabel, parseAttributeFactLabel } from '#decision/facts/attribute.ts';
+import { formatAttributeFactLabel, parseAttributeNameFromLabel } from '#decision/facts/attribute.ts';
 import type { SharingQuestions, Sightings } from '#decision/facts/fact.ts';
-import { listColumnsOfAttribute, parseFactColumn } from '#history/archive/fact-columns.ts';
+import { listColumnsOfAttribute, parseLabelOfFactColumn } from '#history/archive/fact-columns.ts';
 import { type QueryEngine, quoteName, quoteSql } from '#history/archive/query-engine.ts';
 import { isFactNotKnownSql } from '#history/archive/record-columns.ts';
 import { readColumnNames } from './evidence.ts';
@@ -34,7 +34,7 @@ export function parseValueCountColumns(names: readonly string[]): readonly Value
 }
 
 /** Lists the counts for these columns. A count is 0 if the client has no value of the attribute. */
-export function listValueCounts(
+export function listValueCountsOfSightings(
   { attributes }: Sightings,
   columns: readonly ValueCountColumn[],
 ): readonly number[] {
@@ -47,7 +47,7 @@ export function listValueCounts(
 export async function attributesSql(duck: QueryEngine): Promise<string> {
   const columns = await readColumnNames(duck, 'decisions');
   const names = new Set(
-    columns.flatMap((column) => parseAttributeFactLabel(parseFactColumn(column) ?? '') ?? []),
+    columns.flatMap((column) => parseAttributeNameFromLabel(parseLabelOfFactColumn(column) ?? '') ?? []),
   );
   if (names.size === 0) return 'NULL::VARCHAR';
   const members = [...names].map((name) => {

@@ -15,7 +15,7 @@ import {
 import clusterKeySlot from 'cluster-key-slot';
 import { explainConnectionFailure } from '#state/connection-failure.ts';
 import { type RunCall, StoreLate, StoreUnavailable } from '#state/store-errors.ts';
-import { isUnreadableReply } from './reply.ts';
+import { isReplyParseError } from './reply.ts';
 import { createTlsOptions, formatAddresses, type RedisSecurity, type RedisTarget } from './url.ts';
 
 type Standalone = RedisClientType<RedisModules, RedisFunctions, RedisScripts, RespVersions>;
@@ -218,7 +218,7 @@ function openStandalone(target: Extract<RedisTarget, { kind: 'standalone' }>, op
   const renew = createRenewal(() => client, errors.report);
   client.on('error', (error) => {
     errors.report(error);
-    if (isUnreadableReply(error)) renew();
+    if (isReplyParseError(error)) renew();
   });
   const node = formatAddresses(target);
   return {
@@ -253,7 +253,7 @@ function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, opening:
     createRenewal(() => cluster.nodeByAddress.get(node)?.client, errors.report)();
   cluster.on('node-error', (error: Error, { host, port }: { host: string; port: number }) => {
     errors.report(error);
-    if (isUnreadableReply(error)) renew(`${host}:${port}`);
+    if (isReplyParseError(error)) renew(`${host}:${port}`);
   });
   const addressOf = (key: string) => cluster.slots[clusterKeySlot(key)]?.master.address;
   return {
@@ -306,7 +306,7 @@ function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, openin
   const renew = createRenewal(() => sentinel, errors.report);
   sentinel.on('error', (error: Error) => {
     errors.report(error);
-    if (isUnreadableReply(error.cause)) renew();
+    if (isReplyParseError(error.cause)) renew();
   });
   return {
     connect: () => sentinel.connect(),

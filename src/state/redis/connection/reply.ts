@@ -13,7 +13,7 @@ export class BadReply extends NamedError {
 }
 
 /** Whether the client library could not read the reply. The library keeps the connection nevertheless. */
-export function isUnreadableReply(error: unknown): boolean {
+export function isReplyParseError(error: unknown): boolean {
   return error instanceof TypeError || (error instanceof Error && error.message.startsWith('Unknown RESP'));
 }
 
@@ -42,7 +42,7 @@ export function isTextOrNull(reply: unknown): boolean {
 }
 
 /** Whether a reply has this many texts. A missing text is null. */
-export function areTexts(count: number): (reply: unknown) => boolean {
+export function createTextsCheck(count: number): (reply: unknown) => boolean {
   return (reply) => Array.isArray(reply) && reply.length === count && reply.every(isTextOrNull);
 }
 

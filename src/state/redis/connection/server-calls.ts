@@ -328,7 +328,7 @@ export function computeCallLimitMs(roundTripMs: number): number {
  * Computes how long a call for a token of the rate limit may take, in ms. If the call fails, the node uses its own
  * bucket. This call and the call that decides together stay within the time of the request's caller.
  */
-export function computeTokenLimitMs(roundTripMs: number): number {
+export function computeRateTokenLimitMs(roundTripMs: number): number {
   const limitMs = computeAnswerLimitMs(roundTripMs);
   return Math.min(limitMs / 3, Math.max(limitMs / 6, 1.5 * roundTripMs));
 }

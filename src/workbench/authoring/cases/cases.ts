@@ -4,7 +4,7 @@ import { Type } from '#base/json-schema.ts';
 import { count, list, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import { selectSkippedHoldouts } from '#decision/holdout.ts';
 import { addDeclaredAttributes, toScoreRequest, toVerdictRequest } from '#decision/requests.ts';
-import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { compileWithOtherHmacs } from '#decision/rules/evaluate/compile.ts';
 import { type RuleSetTrace, traceRuleSet } from '#decision/rules/evaluate/trace.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import {
@@ -23,13 +23,13 @@ import {
   type CaseAction,
   type CaseFailure,
   type Expectation,
-  formatFailure,
+  formatFailureLines,
   type RuleCase,
   type UnmetExpectation,
 } from './expectations.ts';
 import { parseCases } from './parse-cases.ts';
 
-export interface CaseRun {
+export interface CasesRunResult {
   /** Problems of the case files. If there are any, no case was run. */
   readonly problems: readonly RuleProblem[];
   readonly passed: number;
@@ -38,8 +38,8 @@ export interface CaseRun {
 }
 
 /** Runs the cases of a rule set in virtual time. Each case runs on a platform of its own. */
-export function runCases(ruleSet: RuleSet, files: RuleFiles): CaseRun {
-  const rules = rehashRuleSet(ruleSet, CASE_HMACS);
+export function runCases(ruleSet: RuleSet, files: RuleFiles): CasesRunResult {
+  const rules = compileWithOtherHmacs(ruleSet, CASE_HMACS);
   const problems: RuleProblem[] = [];
   const cases = parseCases(rules, files, problems);
   const meter = new CoverageMeter(rules, files);
@@ -55,7 +55,7 @@ export async function traceFailure(
   rules: RuleSet,
   { values }: Pick<CaseFailure, 'values'>,
 ): Promise<RuleSetTrace | null> {
-  return values === null ? null : traceRuleSet(rehashRuleSet(rules, CASE_HMACS), values);
+  return values === null ? null : traceRuleSet(compileWithOtherHmacs(rules, CASE_HMACS), values);
 }
 
 /** Runs a case. The first step that fails ends it, because later failures would only be consequences. */
@@ -210,7 +210,7 @@ const keptResults = new LRUCache<string, CaseResults, readonly [RuleSet, RuleFil
  * Returns the results of the cases. The cases are run once for each digest, because a run takes some tens of
  * milliseconds.
  */
-export function getCaseResults(ruleSet: RuleSet, files: RuleFiles): Promise<CaseResults> {
+export function runCasesOncePerDigest(ruleSet: RuleSet, files: RuleFiles): Promise<CaseResults> {
   return keptResults.forceFetch(ruleSet.digest, { context: [ruleSet, files] });
 }
 
@@ -218,7 +218,7 @@ async function summarizeCases(ruleSet: RuleSet, files: RuleFiles): Promise<CaseR
   const { problems, passed, failures, coverage } = runCases(ruleSet, files);
   const told = failures.slice(0, FAILURES_TOLD_MAX).map(async (failure) => {
     const trace = await traceFailure(ruleSet, failure);
-    const [, ...lines] = formatFailure(failure, trace, ruleSet, '', PLAIN_PAINT);
+    const [, ...lines] = formatFailureLines(failure, trace, ruleSet, '', PLAIN_PAINT);
     return { caseName: failure.caseName, at: failure.at, lines };
   });
   return { problems, passed, failed: failures.length, failures: await Promise.all(told), coverage };

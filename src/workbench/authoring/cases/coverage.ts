@@ -1,8 +1,8 @@
 import { choice, count, list, percent, plainText, shape, type ValueOf, yesNo } from '#base/shapes.ts';
 import { OTHERWISE } from '#decision/decision.ts';
 import type { NullableFactValue } from '#decision/facts/fact.ts';
-import type { HoldoutFile, IsHeldOut } from '#decision/holdout.ts';
-import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import type { HoldoutRuleFileName, IsHeldOut } from '#decision/holdout.ts';
+import type { AttributePseudonymizer } from '#decision/payer/attribute-hmacs.ts';
 import { type Comparison, type Condition, listComparisons } from '#decision/rules/condition.ts';
 import { formatComparisonTest } from '#decision/rules/condition-text.ts';
 import { hashConstants } from '#decision/rules/evaluate/hashed-constants.ts';
@@ -19,6 +19,7 @@ const testedShare = (description: string) =>
     percent: percent('Rounded down'),
   });
 
+/** How many of the rules or conditions the cases test: tested, total and percent. */
 export type CoveredShare = ValueOf<ReturnType<typeof testedShare>>;
 
 const UntestedRuleSchema = shape('A rule, or an `otherwise`, that decided in no case', {
@@ -73,7 +74,7 @@ export class CoverageMeter {
   readonly #records: RuleRecord[] = [];
   /** The functions that note that a matching rule is skipped, by file and name of the rule. */
   readonly #skips = new Map<string, () => void>();
-  readonly #hmacs: AttributeHmacs;
+  readonly #hmacs: AttributePseudonymizer;
   #lastValues: readonly NullableFactValue[] = [];
 
   /** `files` say where each `otherwise` is written. */
@@ -145,7 +146,7 @@ export class CoverageMeter {
    * skipped, `otherwise` decides.
    */
   #watchFirstMatch<Params>(
-    file: HoldoutFile,
+    file: HoldoutRuleFileName,
     rules: readonly MatchableRule<Params>[],
     otherwiseAt: Location,
   ): readonly MatchableRule<Params>[] {
@@ -161,7 +162,7 @@ export class CoverageMeter {
 
   /** Watches a rule. `onPassed` is called when the rules after it are asked. */
   #watch<Params>(
-    file: HoldoutFile,
+    file: HoldoutRuleFileName,
     rule: MatchableRule<Params>,
     onPassed: () => void,
   ): MatchableRule<Params> {
@@ -196,7 +197,10 @@ function createRecord(name: string, at: Location, comparisons: readonly Comparis
   return { name, at, asked: false, counted: 0, comparisons };
 }
 
-function createComparisonRecords(condition: Condition, hmacs: AttributeHmacs): readonly ComparisonRecord[] {
+function createComparisonRecords(
+  condition: Condition,
+  hmacs: AttributePseudonymizer,
+): readonly ComparisonRecord[] {
   return listComparisons([condition]).map((comparison) => ({
     condition: comparison,
     matches: createMatcher(hashConstants(comparison, hmacs)),

@@ -20,11 +20,11 @@ import {
   choiceForm,
   type Form,
   type JsonSchema,
-  listOrEmptyForm,
   mappingForm,
   nullAsForm,
   numberForm,
   optionalForm,
+  possiblyEmptyListForm,
   quotedDigitsForm,
   textForm,
   yesNoForm,
@@ -34,9 +34,9 @@ import type { Location } from '#decision/rules/problem.ts';
 import type { ParsedRules, RuleSet } from '#decision/rules/rule-set.ts';
 import type { SharedLists } from '#decision/shared-lists.ts';
 import {
-  formatExemption,
   formatFileLine,
-  formatRuleTraces,
+  listExemptionConditionLines,
+  listRuleTraceLines,
   type PaintText,
 } from '#workbench/authoring/explain/explanation-text.ts';
 
@@ -47,18 +47,19 @@ type Expectable = Readonly<Record<string, Form<unknown>>>;
  * Returns the members that a case can expect of the answer to each kind of step. `rules` is null for the editor's
  * schema, which does not know the names in the rules.
  */
-export function listExpectableMembers(rules: ParsedRules | null): Readonly<Record<StepKind, Expectable>> {
+export function createExpectationForms(rules: ParsedRules | null): Readonly<Record<StepKind, Expectable>> {
   const PAYER = {
     clientGroup: choiceForm(CLIENT_GROUPS, 'The client group.'),
     paymentScore: quotedDigitsForm('^[01]\\.\\d{4}$', 'a text with 4 decimals, like "0.5000"'),
     isBot: yesNoForm(),
-    signals: listOrEmptyForm(
+    signals: possiblyEmptyListForm(
       createNameForm(listNames(rules?.signals)),
       'signal',
       'Names of the signals that match.',
     ),
   };
-  const texts = (name: string) => nullAsForm(null, listOrEmptyForm(textForm('A key.'), `an item of ${name}`));
+  const texts = (name: string) =>
+    nullAsForm(null, possiblyEmptyListForm(textForm('A key.'), `an item of ${name}`));
   return {
     score: {
       ...PAYER,
@@ -69,13 +70,13 @@ export function listExpectableMembers(rules: ParsedRules | null): Readonly<Recor
       verdict: choiceForm(VERDICTS, 'The command to the caller.'),
       waitSeconds: nullAsForm(null, numberForm({ min: 1, max: 1e9, integer: true })),
       ladder: nullAsForm(null, createNameForm(Object.keys(rules?.settings.ladder.ladders ?? {}))),
-      heldOut: heldOutForm(rules, 'The rules that matched and were skipped.'),
+      heldOut: createHoldoutRulesForm(rules, 'The rules that matched and were skipped.'),
       stickyRequisiteRef: nullAsForm(null, textForm('The requisite.')),
       rule: createNameForm([...listNames(rules?.verdicts), OTHERWISE], {
         description: 'Name of the rule that decides, or otherwise.',
       }),
       reason: textForm('What the caller reads.'),
-      flags: listOrEmptyForm(createNameForm(listFlags(rules)), 'flag', 'The flags beside the verdict.'),
+      flags: possiblyEmptyListForm(createNameForm(listFlags(rules)), 'flag', 'The flags beside the verdict.'),
       ...PAYER,
       ruleVersion: textForm('The version that decides.'),
     },
@@ -131,10 +132,13 @@ export function createExpectationSchema(forms: Expectable): JsonSchema | false {
 }
 
 /** Creates the form for a list of rules that hold clients out, like `groups/blocked-by-unpaid-chain`. */
-export function heldOutForm(rules: ParsedRules | null, description: string): Form<readonly string[]> {
+export function createHoldoutRulesForm(
+  rules: ParsedRules | null,
+  description: string,
+): Form<readonly string[]> {
   const names = rules === null ? [] : [...mapHoldoutShares(rules).keys()];
   const rule = createNameForm(names, { pattern: '^(groups|bot-signals|verdicts)/[a-z][a-z0-9-]*$' });
-  return listOrEmptyForm(rule, 'rule with a holdout', description);
+  return possiblyEmptyListForm(rule, 'rule with a holdout', description);
 }
 
 /** The rule files that decide an answer: groups, signals, verdicts and flags. */
@@ -166,7 +170,7 @@ const TITLES = {
 const DIFFERENCE_CHARACTERS_MAX = 70;
 
 /** Formats a failing case: the step, the expected and the seen values, and the rules of that step with their values. */
-export function formatFailure(
+export function formatFailureLines(
   failure: CaseFailure,
   trace: RuleSetTrace | null,
   rules: RuleSet,
@@ -220,10 +224,10 @@ function traceLines(
     const others = trace[stage].length - told.length;
     const notAsked =
       stage === 'signals' ? 'did not match' : others === 1 ? 'was not asked' : 'were not asked';
-    const exempt = stage === 'signals' ? formatExemption(trace.exempt, paint) : [];
+    const exempt = stage === 'signals' ? listExemptionConditionLines(trace.exempt, paint) : [];
     return [
       title,
-      ...[...exempt, ...formatRuleTraces(told, paint)].map((line) => `  ${line}`),
+      ...[...exempt, ...listRuleTraceLines(told, paint)].map((line) => `  ${line}`),
       ...(others === 0 ? [] : [paint('faint', `    ${others} more ${notAsked}`)]),
     ];
   };

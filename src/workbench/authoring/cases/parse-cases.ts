@@ -1,12 +1,12 @@
 import {
   DECIMAL_PATTERN,
   MONEY_PATTERN,
-  normalizeMoney,
+  normalizeMoneyOrNull,
   REQUESTED_CURRENCY_PATTERN,
 } from '#decision/payer/amount.ts';
 import {
   ATTRIBUTE_CHARACTERS_MAX,
-  ATTRIBUTE_NAME_FORM,
+  ATTRIBUTE_NAME_FORM_TEXT,
   ATTRIBUTE_NAME_PATTERN,
   ATTRIBUTES_MAX,
   type AttributeValue,
@@ -14,7 +14,7 @@ import {
 } from '#decision/payer/attributes.ts';
 import {
   isPlatformName,
-  PLATFORM_NAME_FORM,
+  PLATFORM_NAME_FORM_TEXT,
   PLATFORM_NAME_PATTERN,
   type PlatformName,
   toPlatformName,
@@ -27,10 +27,11 @@ import {
   choiceForm,
   durationForm,
   type Form,
-  listForm,
   mappingForm,
+  mappingReadElsewhereForm,
   NAME_SCHEMA,
   namedMembersForm,
+  nonEmptyListForm,
   nullAsForm,
   nullableForm,
   numberForm,
@@ -38,31 +39,30 @@ import {
   parsedTextForm,
   quotedDigitsForm,
   textForm,
-  uncheckedMappingForm,
   withDefault,
   withMessageName,
   withNode,
-  withSchema,
+  withSchemaAdditions,
   yesNoForm,
 } from '#decision/rules/parse/form.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
 import type { Location, RuleProblem } from '#decision/rules/problem.ts';
-import { explainBadListName, isName, type ParsedRules } from '#decision/rules/rule-set.ts';
+import { describeBadListName, isName, type ParsedRules } from '#decision/rules/rule-set.ts';
 import {
   findListContentFault,
   InMemorySharedLists,
   LIST_KINDS,
   NO_LISTS,
-  readListValue,
+  parseListValue,
 } from '#decision/shared-lists.ts';
 import { deriveCasePseudonym } from '#workbench/authoring/case-pseudonym.ts';
 import {
   type CaseAction,
   type CaseStep,
+  createExpectationForms,
   createExpectationSchema,
-  heldOutForm,
-  listExpectableMembers,
+  createHoldoutRulesForm,
   type RuleCase,
   readExpectations,
   STEP_KINDS,
@@ -99,10 +99,13 @@ export function caseFileForm(rules: ParsedRules | null): Form<readonly RuleCase[
       platform: withDefault(PLATFORM, toPlatformName('demo')),
       startsAt: withDefault(START, Date.UTC(2026, 0, 1)),
       lists: optionalForm(sharedLists(rules)),
-      heldOut: withDefault(heldOutForm(rules, 'The rules that the clients of the case are held out of.'), []),
+      heldOut: withDefault(
+        createHoldoutRulesForm(rules, 'The rules that the clients of the case are held out of.'),
+        [],
+      ),
       steps: withMessageName(
         '"steps"',
-        listForm(createStepForm(rules), 'a step', 'What happens, in this sequence.'),
+        nonEmptyListForm(createStepForm(rules), 'a step', 'What happens, in this sequence.'),
       ),
     },
     ({ lists, ...own }, { file, node }): RuleCase => ({
@@ -120,14 +123,14 @@ export function caseFileForm(rules: ParsedRules | null): Form<readonly RuleCase[
       return false;
     },
   );
-  const cases = withMessageName('"cases"', listForm(ruleCase, 'a case', 'The cases.'));
+  const cases = withMessageName('"cases"', nonEmptyListForm(ruleCase, 'a case', 'The cases.'));
   return mappingForm('Tests beside the rules.', { cases }, (file) => file.cases);
 }
 
 const PLATFORM = parsedTextForm(
   { pattern: PLATFORM_NAME_PATTERN, description: 'The platform whose settings apply; demo when left out.' },
   (name) => (isPlatformName(name) ? name : null),
-  () => `must have ${PLATFORM_NAME_FORM}`,
+  () => `must have ${PLATFORM_NAME_FORM_TEXT}`,
 );
 
 const START = parsedTextForm(
@@ -145,7 +148,7 @@ const LISTED_ATTRIBUTE = parsedTextForm(
     description: 'Only with kind attribute: the attribute whose values are the entries.',
   },
   (name) => (isAttributeName(name) ? name : null),
-  (found) => `has ${ATTRIBUTE_NAME_FORM}, unlike "${found}"`,
+  (found) => `has ${ATTRIBUTE_NAME_FORM_TEXT}, unlike "${found}"`,
 );
 
 /** Creates the form of shared lists, like `lists: { blocked-devices: { kind: fingerprint, entries: [device-1] } }`. */
@@ -160,7 +163,7 @@ const sharedLists = (rules: ParsedRules | null) =>
         attribute: withDefault(LISTED_ATTRIBUTE, null),
         entries: withMessageName(
           '"entries"',
-          listForm(
+          nonEmptyListForm(
             withNode(textForm('A value, or for ip also a range.')),
             'an entry',
             'Who or what is on the list.',
@@ -169,7 +172,7 @@ const sharedLists = (rules: ParsedRules | null) =>
       },
       ({ kind, attribute, entries }, { file }) =>
         entries.flatMap(({ value, node }) => {
-          const read = readListValue(kind, value, deriveCasePseudonym);
+          const read = parseListValue(kind, value, deriveCasePseudonym);
           if (read.ok) return [{ kind, attribute, value: read.value, keys: read.keys }];
           file.report(node, read.problem);
           return [];
@@ -185,7 +188,7 @@ const sharedLists = (rules: ParsedRules | null) =>
     ),
     {
       nameItem: () => 'a shared list',
-      refuseName: (name) => (isName(name) ? null : explainBadListName(name)),
+      refuseName: (name) => (isName(name) ? null : describeBadListName(name)),
     },
   );
 
@@ -205,7 +208,7 @@ function createMembership(lists: ListEntries, owner: PlatformName): InMemoryShar
 }
 
 function createStepForm(rules: ParsedRules | null): Form<CaseStep> {
-  const expected = listExpectableMembers(rules);
+  const expected = createExpectationForms(rules);
   const step = mappingForm(
     'Something that happens, and what is expected of it.',
     {
@@ -219,7 +222,9 @@ function createStepForm(rules: ParsedRules | null): Form<CaseStep> {
       times: withDefault(numberForm({ min: 1, max: 1000, integer: true }, 'How often it happens.'), 1),
       every: withDefault(durationForm('Time from one time to the next.'), 0),
       // The allowed members depend on the kind of the step.
-      expect: optionalForm(uncheckedMappingForm('What the answer must be; null: the member must be absent.')),
+      expect: optionalForm(
+        mappingReadElsewhereForm('What the answer must be; null: the member must be absent.'),
+      ),
     },
     (read, { file, node, members }): CaseStep | null => {
       const action = STEP_KINDS.map((kind) => read[kind]).find((one) => one !== undefined);
@@ -248,7 +253,7 @@ function createStepForm(rules: ParsedRules | null): Form<CaseStep> {
       return false;
     },
   );
-  return withSchema(step, {
+  return withSchemaAdditions(step, {
     oneOf: STEP_KINDS.map((kind) => ({ required: [kind] })),
     dependencies: { every: ['times'] },
     allOf: STEP_KINDS.map((kind) => ({
@@ -291,7 +296,7 @@ const ATTRIBUTE_VALUE: Form<AttributeValue> = {
 };
 
 const attributes = optionalForm(
-  withSchema(
+  withSchemaAdditions(
     namedMembersForm(
       'What the caller says of the payer, by name; of any type, as a caller may send it.',
       {},
@@ -369,7 +374,7 @@ const OUTCOME = mappingForm(
     amount: optionalForm(
       parsedTextForm(
         { pattern: MONEY_PATTERN },
-        normalizeMoney,
+        normalizeMoneyOrNull,
         (money) => `must be an amount and a currency, like "25.00 EUR", not "${money}"`,
       ),
     ),
@@ -391,7 +396,7 @@ const BINDING = nullAsForm<CaseAction>(
     'The platform binds the client; null unbinds.',
     {
       requisiteRef: textForm('The bound requisite.'),
-      acceptorKeys: listForm(textForm('An acceptor.'), 'an acceptor key', 'The acceptors.'),
+      acceptorKeys: nonEmptyListForm(textForm('An acceptor.'), 'an acceptor key', 'The acceptors.'),
       method: maybe,
       expiresAfter: optionalForm(durationForm()),
     },

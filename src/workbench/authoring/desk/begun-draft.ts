@@ -5,14 +5,14 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { RuleProblem } from '#decision/rules/problem.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
-import { type DraftText, loadDraft } from '#decision/rules/text/draft-text.ts';
-import { type CompletedFiles, restoreForeignParts } from '#decision/rules/text/others-part.ts';
+import { compileDraft, type DraftText } from '#decision/rules/text/draft-text.ts';
+import { type RestoredFilesResult, restoreForeignParts } from '#decision/rules/text/others-part.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
-import { getCaseResults } from '#workbench/authoring/cases/cases.ts';
+import { runCasesOncePerDigest } from '#workbench/authoring/cases/cases.ts';
 import { examineRuleSet, type RuleRemark } from './examine.ts';
 
 /** A draft with the version with which it began. The parts of other platforms come from that version. */
-export interface BegunDraft extends DraftText {
+export interface DraftWithOrigin extends DraftText {
   /**
    * The version with which the draft began. Null if it is not known. The draft is then examined without the parts of
    * other platforms.
@@ -24,7 +24,11 @@ export interface BegunDraft extends DraftText {
  * Returns the files that would be released with a draft: the draft's own files, and the parts of other platforms,
  * which `owner` may not read. The draft belongs to `owner`.
  */
-export function completeDraft(rulesDir: string, draft: BegunDraft, owner: PlatformName): CompletedFiles {
+export function restoreForeignDraftParts(
+  rulesDir: string,
+  draft: DraftWithOrigin,
+  owner: PlatformName,
+): RestoredFilesResult {
   const { from } = draft;
   const files: RuleFiles = new Map(draft.files);
   if (isInstallation(owner)) return { ok: true, files };
@@ -60,18 +64,18 @@ interface FoundInPart {
 export async function listReleaseProblems(
   { version, files }: DraftText,
   { problems, failedCases }: FoundInPart,
-  completed: CompletedFiles,
+  completed: RestoredFilesResult,
 ): Promise<readonly RuleRemark[]> {
   if (!completed.ok) return [...problems, ...completed.problems];
   const own: RuleFiles = new Map(files);
   if ([...completed.files].every(([path, text]) => own.get(path) === text)) return problems;
-  const whole = loadDraft(version, completed.files);
+  const whole = compileDraft(version, completed.files);
   if (!whole.ok) return [...problems, createHiddenProblem(formatCount(whole.problems.length, 'problem'))];
   const all = new Set(examineRuleSet(whole.ruleSet, completed.files, null).problems.map(formatProblemKey));
   const shown = problems.filter((one) => all.has(formatProblemKey(one)));
   const unseen = all.difference(new Set(problems.map(formatProblemKey))).size;
   if (unseen > 0) return [...shown, createHiddenProblem(formatCount(unseen, 'problem'))];
-  const { failed } = await getCaseResults(whole.ruleSet, completed.files);
+  const { failed } = await runCasesOncePerDigest(whole.ruleSet, completed.files);
   return failed > failedCases
     ? [...shown, createHiddenProblem(formatCount(failed - failedCases, 'failing case'))]
     : shown;

@@ -6,16 +6,16 @@ import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { RuleProblem } from '#decision/rules/problem.ts';
 import { listWrittenConstants, type WrittenConstant } from '#decision/rules/text/constant.ts';
 import {
+  compileDraft,
   computeDigest,
   type DraftText,
   type LoadResult,
-  loadDraft,
 } from '#decision/rules/text/draft-text.ts';
 import { excludeForeignParts } from '#decision/rules/text/own-part.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import {
   type CaseResults,
-  getCaseResults,
+  runCasesOncePerDigest,
   type UpdatedCases,
   updateCaseWaits,
 } from '#workbench/authoring/cases/cases.ts';
@@ -25,20 +25,20 @@ import {
   type DraftToSave,
   isWritePermissionError,
   NOT_WRITABLE_MESSAGE,
-  type SavedDraft,
+  type SaveDraftResult,
   saveDraft,
 } from '#workbench/authoring/draft.ts';
 import { findBrokenPromises } from '#workbench/authoring/promises.ts';
-import { type BegunDraft, completeDraft, listReleaseProblems } from './begun-draft.ts';
+import { type DraftWithOrigin, listReleaseProblems, restoreForeignDraftParts } from './begun-draft.ts';
 import {
   examineRuleSet,
   findLostCases,
   findReleaseObstacle,
-  type KnownLists,
   type LostCases,
-  listBreachMessages,
+  listBrokenPromiseMessages,
   type ReleaseObstacle,
   type RuleRemark,
+  type VisibleSharedLists,
   writeRelease,
 } from './examine.ts';
 
@@ -60,10 +60,10 @@ async function compare({ before, after, reader }: Compared): Promise<RuleDiff | 
 }
 
 function loadSource(source: RulesSource, reader: PlatformName): LoadResult {
-  if (typeof source !== 'string') return loadDraft(source.version, new Map(source.files));
+  if (typeof source !== 'string') return compileDraft(source.version, new Map(source.files));
   const files = readRuleFiles(source, []) ?? new Map();
   const seen = selectReadable(reader, files);
-  return seen === files ? loadRuleSet(source) : loadDraft(basename(source), seen);
+  return seen === files ? loadRuleSet(source) : compileDraft(basename(source), seen);
 }
 
 /** Returns the files that a platform may read. The owner of the installation reads the parts of all platforms. */
@@ -86,7 +86,7 @@ async function open({ folder, reader }: Opening): Promise<OpenedFolder | null> {
     isWhole: problems.length === 0 && texts.every(({ path, text }) => text === seen.get(path)),
     filesDigest: problems.length === 0 && isAll ? computeDigest(files) : null,
   };
-  const shown = isAll ? loaded : loadDraft(basename(folder), seen);
+  const shown = isAll ? loaded : compileDraft(basename(folder), seen);
   if (!loaded.ok || !shown.ok) {
     const found = shown.ok ? [NOT_SHOWN] : [...(isAll ? [] : problems), ...shown.problems];
     return { ...opened, problems: cutProblems(found), digest: null, coverage: null, constants: [] };
@@ -95,7 +95,7 @@ async function open({ folder, reader }: Opening): Promise<OpenedFolder | null> {
     ...opened,
     problems: [],
     digest: loaded.ruleSet.digest,
-    coverage: shortenResults(await getCaseResults(shown.ruleSet, seen)),
+    coverage: shortenResults(await runCasesOncePerDigest(shown.ruleSet, seen)),
     constants: listWrittenConstants(seen),
   };
 }
@@ -108,13 +108,13 @@ const NOT_SHOWN: RuleProblem = {
 interface Checking {
   readonly rulesDir: string;
   readonly reader: PlatformName;
-  readonly draft: BegunDraft;
-  readonly lists: KnownLists | null;
+  readonly draft: DraftWithOrigin;
+  readonly lists: VisibleSharedLists | null;
 }
 
 async function check({ rulesDir, draft, lists, reader }: Checking): Promise<CheckedDraft> {
   const files: RuleFiles = new Map(draft.files);
-  const made = loadDraft(draft.version, files);
+  const made = compileDraft(draft.version, files);
   if (!made.ok)
     return {
       digest: null,
@@ -126,11 +126,13 @@ async function check({ rulesDir, draft, lists, reader }: Checking): Promise<Chec
     };
   const { ruleSet } = made;
   const { problems, notes } = examineRuleSet(ruleSet, files, lists);
-  const coverage = await getCaseResults(ruleSet, files);
+  const coverage = await runCasesOncePerDigest(ruleSet, files);
   const found = { problems, failedCases: coverage.failed };
   return {
     digest: ruleSet.digest,
-    problems: cutProblems(await listReleaseProblems(draft, found, completeDraft(rulesDir, draft, reader))),
+    problems: cutProblems(
+      await listReleaseProblems(draft, found, restoreForeignDraftParts(rulesDir, draft, reader)),
+    ),
     notes: cutProblems(notes),
     coverage: shortenResults(coverage),
     lostCases: findLostCases(join(rulesDir, ruleSet.version), ruleSet, files, (all) =>
@@ -140,10 +142,10 @@ async function check({ rulesDir, draft, lists, reader }: Checking): Promise<Chec
   };
 }
 
-type Completing = Readonly<{ rulesDir: string; draft: BegunDraft; draftOwner: PlatformName }>;
+type Completing = Readonly<{ rulesDir: string; draft: DraftWithOrigin; draftOwner: PlatformName }>;
 
-function complete({ rulesDir, draft, draftOwner }: Completing): CompletedDraft {
-  const completed = completeDraft(rulesDir, draft, draftOwner);
+function complete({ rulesDir, draft, draftOwner }: Completing): CompleteDraftResult {
+  const completed = restoreForeignDraftParts(rulesDir, draft, draftOwner);
   if (!completed.ok) return { ok: false, problems: cutProblems(completed.problems) };
   return { ok: true, files: [...completed.files], digest: computeDigest(completed.files) };
 }
@@ -154,11 +156,11 @@ function complete({ rulesDir, draft, draftOwner }: Completing): CompletedDraft {
  */
 function rewriteCases({ version, files: texts }: DraftText): UpdatedCases | null {
   const files: RuleFiles = new Map(texts);
-  const made = loadDraft(version, files);
+  const made = compileDraft(version, files);
   return made.ok ? updateCaseWaits(made.ruleSet, files) : null;
 }
 
-function save({ rulesDir, draft }: { rulesDir: string; draft: DraftToSave }): SavedDraft {
+function save({ rulesDir, draft }: { rulesDir: string; draft: DraftToSave }): SaveDraftResult {
   const saved = refuseDiskErrors(() => saveDraft(rulesDir, draft));
   return saved.ok ? saved : { ok: false, problems: cutProblems(saved.problems) };
 }
@@ -172,7 +174,7 @@ function release({ folder, digest, isDryRun }: Releasing): ReleaseCheck {
     return { obstacle: { is: 'other files' }, lost: null, breaches: [] };
   const obstacle = findReleaseObstacle(folder, loaded.ruleSet, files);
   if (obstacle === null && !isDryRun) refuseDiskErrors(() => writeRelease(folder, loaded.ruleSet, files));
-  const breaches = listBreachMessages(findBrokenPromises(loaded.ruleSet, files));
+  const breaches = listBrokenPromiseMessages(findBrokenPromises(loaded.ruleSet, files));
   return { obstacle, lost: findLostCases(folder, loaded.ruleSet, files), breaches };
 }
 
@@ -242,7 +244,7 @@ export interface CheckedDraft {
 }
 
 /** The files that would be released with a draft, or the problems that prevent its release. */
-export type CompletedDraft =
+export type CompleteDraftResult =
   | { readonly ok: true; readonly files: DraftText['files']; readonly digest: string }
   | { readonly ok: false; readonly problems: readonly RuleProblem[] };
 
@@ -250,11 +252,11 @@ export type CompletedDraft =
  * The reason that prevents a release. `other files` means that the files in the folder are not those that the caller
  * saw.
  */
-export type DeskObstacle = ReleaseObstacle | { readonly is: 'other files' };
+export type DeskReleaseObstacle = ReleaseObstacle | { readonly is: 'other files' };
 
 /** The reason that prevents a release, and what else the person who releases must know. */
 export interface ReleaseCheck {
-  readonly obstacle: DeskObstacle | null;
+  readonly obstacle: DeskReleaseObstacle | null;
   readonly lost: LostCases | null;
   /** The promises that the version breaks, in words. */
   readonly breaches: readonly string[];

@@ -3,13 +3,13 @@ import { dirname, join } from 'node:path';
 import { count, list, named, nullable, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import type { StoredEntry } from '#checkout/lists/list-entry.ts';
-import type { ListCopy } from '#checkout/lists/list-node.ts';
+import type { SharedListsCopy } from '#checkout/lists/list-node.ts';
 import { type Comparison, listComparisons } from '#decision/rules/condition.ts';
 import { formatSharedListNames } from '#decision/rules/condition-text.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { findNearestName, type RuleProblem, sortProblems } from '#decision/rules/problem.ts';
 import type { PromiseBreach } from '#decision/rules/promises.ts';
-import type { Example } from '#decision/rules/proof/example.ts';
+import type { ExampleFacts } from '#decision/rules/proof/example.ts';
 import {
   compareRuleVersions,
   hasDraftName,
@@ -25,14 +25,14 @@ import { createRelease, type Release } from '#state/rule-folders/release.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { listRuleVersions, RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
 import { analyzeRules } from '#workbench/authoring/analyze-rules.ts';
-import { listCaseRemarks } from '#workbench/authoring/cases/case-remarks.ts';
+import { listUnseenCaseValues } from '#workbench/authoring/cases/case-remarks.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
 import { parseCases } from '#workbench/authoring/cases/parse-cases.ts';
 import { findBrokenPromises } from '#workbench/authoring/promises.ts';
 
 /** A remark about a rule set. It may have an example payer, and the promise that the rule set breaks. */
 export type RuleRemark = RuleProblem & {
-  readonly example?: Example | null;
+  readonly example?: ExampleFacts | null;
   readonly promise?: PromiseBreach;
 };
 
@@ -46,7 +46,11 @@ interface Examined {
  * Examines a rule set whose files have no problems. It examines the rules together, the promises, the shared lists,
  * and whether the cases can be read. `lists` are the shared lists of a store. `lists` is null if no store was read.
  */
-export function examineRuleSet(ruleSet: RuleSet, files: RuleFiles, lists: KnownLists | null): Examined {
+export function examineRuleSet(
+  ruleSet: RuleSet,
+  files: RuleFiles,
+  lists: VisibleSharedLists | null,
+): Examined {
   const caseProblems: RuleProblem[] = [];
   parseCases(ruleSet, files, caseProblems);
   const { findings, notes } = analyzeRules(ruleSet, files);
@@ -54,13 +58,13 @@ export function examineRuleSet(ruleSet: RuleSet, files: RuleFiles, lists: KnownL
     ...notes,
     ...findBrokenPromises(ruleSet, files),
     ...listSharedListRemarks(ruleSet, lists),
-    ...listCaseRemarks(ruleSet, files),
+    ...listUnseenCaseValues(ruleSet, files),
   ];
   return { problems: sortProblems([...findings, ...caseProblems]), notes: sortProblems(remarks) };
 }
 
 /** Lists the messages of the remarks that are about broken promises. */
-export function listBreachMessages(remarks: readonly RuleRemark[]): readonly string[] {
+export function listBrokenPromiseMessages(remarks: readonly RuleRemark[]): readonly string[] {
   return remarks.filter(({ promise }) => promise !== undefined).map(({ message }) => message);
 }
 
@@ -68,7 +72,7 @@ export function listBreachMessages(remarks: readonly RuleRemark[]): readonly str
  * The shared lists that a viewer may know of. A platform may know its own lists and those of the installation. The
  * installation may know all lists.
  */
-export interface KnownLists {
+export interface VisibleSharedLists {
   readonly seenBy: ListOwner;
   /** The lists with entries. A list is in force if some entry has not ended. */
   readonly lists: readonly KnownList[];
@@ -80,7 +84,11 @@ interface KnownList extends Pick<ListContent, 'attribute'> {
 }
 
 /** Selects the lists that have entries and that `seenBy` may know of, from a copy of all shared lists. */
-export function selectKnownLists(copy: ListCopy, now: number, seenBy: ListOwner): KnownLists {
+export function selectVisibleSharedLists(
+  copy: SharedListsCopy,
+  now: number,
+  seenBy: ListOwner,
+): VisibleSharedLists {
   const isSeen = ({ owner }: StoredEntry) =>
     seenBy === INSTALLATION_PLATFORM || [seenBy, INSTALLATION_PLATFORM].includes(owner);
   const isInForce = ({ expiresAt }: StoredEntry) => expiresAt === null || expiresAt > now;
@@ -96,7 +104,10 @@ export function selectKnownLists(copy: ListCopy, now: number, seenBy: ListOwner)
  * Remarks on shared lists that rules ask about and that have no effect yet, for example because they have no entries.
  * If the lists were not read, `known` is null and a single remark says so.
  */
-export function listSharedListRemarks(rules: ParsedRules, known: KnownLists | null): readonly RuleProblem[] {
+export function listSharedListRemarks(
+  rules: ParsedRules,
+  known: VisibleSharedLists | null,
+): readonly RuleProblem[] {
   const asked = findAskedLists(rules);
   const [first] = asked.values();
   if (first === undefined) return [];
@@ -123,7 +134,7 @@ function findAskedLists(rules: ParsedRules): ReadonlyMap<string, Comparison> {
 
 function listRemarksOnList(
   list: string,
-  { seenBy, lists }: KnownLists,
+  { seenBy, lists }: VisibleSharedLists,
   at: RuleProblem['at'],
   { attributes }: Pick<ParsedRules, 'attributes'>,
 ): readonly RuleProblem[] {
@@ -165,7 +176,7 @@ export function findReleaseObstacle(
   if (hasDraftName(rules.version)) return { is: 'draft name' };
   if (existsSync(join(folder, RELEASE_FILE))) return { is: 'released' };
   const { problems } = examineRuleSet(rules, files, null);
-  return findObstacleInProblems([...listShortenedFileProblems(files), ...problems], () => {
+  return findProblemOrCaseObstacle([...listShortenedFileProblems(files), ...problems], () => {
     const { passed, failures } = runCases(rules, files);
     return { passed, failed: failures.length };
   });
@@ -175,7 +186,7 @@ export function findReleaseObstacle(
  * Finds the reason that prevents a release: the problems of a version, or otherwise its cases, which are run only if
  * there are no problems. Returns null if nothing prevents it.
  */
-export function findObstacleInProblems(
+export function findProblemOrCaseObstacle(
   problems: readonly RuleRemark[],
   runCases: () => { readonly passed: number; readonly failed: number },
 ): ReleaseObstacle | null {

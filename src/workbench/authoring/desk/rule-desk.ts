@@ -7,20 +7,20 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
 import type { DraftText } from '#decision/rules/text/draft-text.ts';
-import { explainDraftNeverReleased } from '#state/rule-folders/release.ts';
+import { explainUnreleasableDraft } from '#state/rule-folders/release.ts';
 import type { UpdatedCases } from '#workbench/authoring/cases/cases.ts';
 import type { RuleDiff } from '#workbench/authoring/diff/rule-diff.ts';
-import { DraftRefused, type DraftToSave, type SavedDraft } from '#workbench/authoring/draft.ts';
-import type { BegunDraft } from './begun-draft.ts';
+import { DraftRefused, type DraftToSave, type SaveDraftResult } from '#workbench/authoring/draft.ts';
+import type { DraftWithOrigin } from './begun-draft.ts';
 import type {
   CheckedDraft,
-  CompletedDraft,
+  CompleteDraftResult,
   DeskJobs,
-  DeskObstacle,
+  DeskReleaseObstacle,
   OpenedFolder,
   ReleaseCheck,
 } from './desk-thread.ts';
-import type { KnownLists } from './examine.ts';
+import type { VisibleSharedLists } from './examine.ts';
 
 /** Limits of one task. A task takes less than a second, except for rule sets that are made to be hard. */
 const LIMITS = {
@@ -31,7 +31,8 @@ const LIMITS = {
   givesWay: 'to callers',
 } as const;
 
-export type DeskLimits = Pick<WorkSettings, 'timeMs'>;
+/** The limit of the wall-clock time, in ms, of one job of the desk. */
+export type DeskTimeLimit = Pick<WorkSettings, 'timeMs'>;
 
 /**
  * The limits of the queue in which platforms take turns. A platform with hard tasks delays only itself. The owner of
@@ -51,11 +52,11 @@ export const DRAFTS_IN_MEMORY_MAX = 16;
  * The most rule sets of one platform in memory. A platform that sends slowly or sends many then leaves room for the
  * others.
  */
-export const PLATFORM_DRAFTS_MAX = 4;
+export const PLATFORM_DRAFTS_IN_MEMORY_MAX = 4;
 
 const DRAFTS = {
   atOnceMax: DRAFTS_IN_MEMORY_MAX,
-  ownerMax: PLATFORM_DRAFTS_MAX,
+  ownerMax: PLATFORM_DRAFTS_IN_MEMORY_MAX,
   waitingMax: 0,
   first: { owner: INSTALLATION_PLATFORM, kept: 1 },
 } as const;
@@ -73,7 +74,7 @@ export class RuleDesk {
   readonly #threads: BackgroundWork<DeskJobs>;
   readonly #drafts = new FairQueue(DRAFTS);
 
-  constructor(rulesDir: string, limits: DeskLimits = {}) {
+  constructor(rulesDir: string, limits: DeskTimeLimit = {}) {
     this.rulesDir = rulesDir;
     this.#threads = new BackgroundWork(THREAD, { ...LIMITS, ...limits, turns: TURNS });
   }
@@ -104,8 +105,8 @@ export class RuleDesk {
 
   check(
     owner: PlatformName,
-    draft: BegunDraft,
-    lists: KnownLists | null,
+    draft: DraftWithOrigin,
+    lists: VisibleSharedLists | null,
     signal?: AbortSignal,
   ): Promise<CheckedDraft> {
     const task = { rulesDir: this.rulesDir, draft, lists, reader: owner };
@@ -113,7 +114,11 @@ export class RuleDesk {
   }
 
   /** Returns the files that would be released with a draft, including the parts that `draftOwner` may not read. */
-  complete(owner: PlatformName, draft: BegunDraft, draftOwner: PlatformName): Promise<CompletedDraft> {
+  complete(
+    owner: PlatformName,
+    draft: DraftWithOrigin,
+    draftOwner: PlatformName,
+  ): Promise<CompleteDraftResult> {
     return this.#threads.run('complete', { rulesDir: this.rulesDir, draft, draftOwner }, { owner });
   }
 
@@ -126,7 +131,7 @@ export class RuleDesk {
   }
 
   /** Saves a draft. Throws `DraftRefused`. */
-  save(owner: PlatformName, draft: DraftToSave): Promise<SavedDraft> {
+  save(owner: PlatformName, draft: DraftToSave): Promise<SaveDraftResult> {
     return restoreRefusal(this.#threads.run('save', { rulesDir: this.rulesDir, draft }, { owner }));
   }
 
@@ -173,10 +178,10 @@ async function restoreRefusal<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-export function formatObstacle(version: RuleVersion, obstacle: DeskObstacle): string {
+export function formatObstacle(version: RuleVersion, obstacle: DeskReleaseObstacle): string {
   switch (obstacle.is) {
     case 'draft name':
-      return explainDraftNeverReleased(version);
+      return explainUnreleasableDraft(version);
     case 'released':
       return `${version} is released already`;
     case 'other files':

@@ -10,28 +10,28 @@ import {
   type Comparison,
   type Condition,
   type FactRef,
-  type FoldOf,
   foldCondition,
   isFactRef,
   listComparisons,
   listConditionFacts,
+  type RuleConditionFold,
 } from '#decision/rules/condition.ts';
 import { LADDER_LEVELS_MAX } from '#decision/rules/parse/rule-ladders.ts';
 import {
   allOf,
   anyOf,
   createComparison,
-  createInnerFact,
+  createProofOnlyFact,
   FactsByName,
   implies,
   not,
 } from '#decision/rules/proof/built-conditions.ts';
-import { listRelationFacts } from '#decision/rules/proof/formula.ts';
+import { listFactsOfRelation } from '#decision/rules/proof/formula.ts';
 import {
-  type AssumedRequest,
+  type AssumedRequestKind,
   collectKnowledge,
   type Knowledge,
-  listSignalsUnlessExempt,
+  listSignalRulesWithExemption,
 } from '#decision/rules/proof/knowledge.ts';
 import {
   getPlatformSettings,
@@ -63,7 +63,7 @@ export interface BothVersions {
   readonly skippedBefore: ReadonlyMap<string, Condition>;
   readonly skippedAfter: ReadonlyMap<string, Condition>;
   readonly conditions: readonly Condition[];
-  readonly knowledge: (moment: AssumedRequest) => Knowledge;
+  readonly knowledge: (moment: AssumedRequestKind) => Knowledge;
 }
 
 /** A group of platforms that each version treats alike (the two versions may differ). */
@@ -139,7 +139,7 @@ export function combineVersions(before: ParsedRules, after: ParsedRules, place: 
         ],
         relations: [
           ...shared.relations,
-          ...ofAfter.relations.filter((relation) => apart.isIn(listRelationFacts(relation))),
+          ...ofAfter.relations.filter((relation) => apart.isIn(listFactsOfRelation(relation))),
         ],
         definitions: [
           ...shared.definitions,
@@ -241,7 +241,7 @@ class FactsApart {
   }
 
   condition(condition: Condition): Condition {
-    const relabelling: FoldOf<Condition> = {
+    const relabelling: RuleConditionFold<Condition> = {
       group: (kind, conditions, { at }) => ({ kind, conditions, at }),
       not: (part, { at }) => ({ kind: 'not', condition: part, at }),
       reference: (name, part, { at }) => ({ kind: 'reference', name, condition: part, at }),
@@ -352,7 +352,7 @@ function serializeGroups({ rules, otherwise }: ParsedRules['groups']): string {
 interface RulesWithDraws {
   readonly rules: ParsedRules;
   /**
-   * The conditions under which a rule matches and is skipped, by `formatDrawLabel`. The decision record notes such a
+   * The conditions under which a rule matches and is skipped, by `formatHeldOutLabel`. The decision record notes such a
    * skip.
    */
   readonly skipped: ReadonlyMap<string, Condition>;
@@ -366,11 +366,11 @@ interface Draw {
 }
 
 /** Formats the label of the fact that a client is held out of a rule. */
-export function formatDrawLabel({ rule, share }: Draw): string {
+export function formatHeldOutLabel({ rule, share }: Draw): string {
   return `held out of ${rule} (${Math.round(share * 10_000) / 100}%)`;
 }
 
-/** Turns each holdout into a fact, named by `formatDrawLabel`. */
+/** Turns each holdout into a fact, named by `formatHeldOutLabel`. */
 function addDraws(rules: ParsedRules): RulesWithDraws {
   const skipped = new Map<string, Condition>();
   const draws: Draw[] = [];
@@ -379,7 +379,7 @@ function addDraws(rules: ParsedRules): RulesWithDraws {
     const draw = { rule: `${file}/${rule.name}`, share: holdout.share };
     const skips = allOf(isDrawn(draw), ...listHoldoutConditions(rules, holdout));
     draws.push(draw);
-    skipped.set(formatDrawLabel(draw), allOf(rule.condition, skips, ...earlier.map(not)));
+    skipped.set(formatHeldOutLabel(draw), allOf(rule.condition, skips, ...earlier.map(not)));
     return { ...rule, condition: allOf(rule.condition, not(skips)) };
   };
   const firstOf = <Params>(some: readonly Rule<Params>[], file: string) => {
@@ -402,7 +402,7 @@ function addDraws(rules: ParsedRules): RulesWithDraws {
       signals: {
         ...signals,
         exempt: null,
-        rules: listSignalsUnlessExempt(signals).map((rule) => drawn(rule, 'bot-signals', [])),
+        rules: listSignalRulesWithExemption(signals).map((rule) => drawn(rule, 'bot-signals', [])),
       },
       verdicts: { ...verdicts, rules: firstOf(verdicts.rules, 'verdicts') },
     },
@@ -424,7 +424,7 @@ function relateDraws(draws: readonly Draw[]): readonly Condition[] {
 }
 
 function isDrawn(draw: Draw): Condition {
-  return createComparison(createInnerFact(formatDrawLabel(draw), BOOLEAN_DOMAIN), 'equal', true);
+  return createComparison(createProofOnlyFact(formatHeldOutLabel(draw), BOOLEAN_DOMAIN), 'equal', true);
 }
 
 /**

@@ -8,7 +8,7 @@ import {
   type FactRef,
   listConditionFacts,
 } from '#decision/rules/condition.ts';
-import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { compileWithOtherHmacs } from '#decision/rules/evaluate/compile.ts';
 import { createComparison } from '#decision/rules/proof/built-conditions.ts';
 import { FACTS_COUNTING_EVERY_REQUEST } from '#decision/rules/proof/knowledge.ts';
 import { Reasoner, type WorkLimits } from '#decision/rules/proof/reasoner.ts';
@@ -16,9 +16,9 @@ import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { CASE_HMACS } from '#workbench/authoring/case-pseudonym.ts';
 import { type BothVersions, combineVersions, listPlatformScopes } from './both-versions.ts';
 import {
-  ANSWER_MEMBERS,
   AnswerSchema,
   answerTwice,
+  COMPARED_ANSWER_PARTS,
   listWaysAnswersDiffer,
   listWaysToDiffer,
   REQUEST_KINDS,
@@ -30,7 +30,7 @@ import {
 const DiffExampleSchema = shape('A payer whom the two versions answer differently', {
   request: choice(REQUEST_KINDS, 'What is asked for'),
   differsIn: list(
-    choice(ANSWER_MEMBERS, 'A part of the answer'),
+    choice(COMPARED_ANSWER_PARTS, 'A part of the answer'),
     'The parts in which they differ, of the nine that are compared',
   ),
   facts: Type.Record(nullableFactValueSchema, {
@@ -98,8 +98,8 @@ class ExampleSearch {
   #undecided = false;
 
   constructor(before: RuleSet, after: RuleSet) {
-    this.#before = rehashRuleSet(before, CASE_HMACS);
-    this.#after = rehashRuleSet(after, CASE_HMACS);
+    this.#before = compileWithOtherHmacs(before, CASE_HMACS);
+    this.#after = compileWithOtherHmacs(after, CASE_HMACS);
   }
 
   /** Searches. Yields after every step, so that the caller can pause or stop. */

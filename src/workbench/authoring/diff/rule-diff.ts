@@ -15,8 +15,8 @@ import {
   type ParsedRules,
   type PlatformSettings,
   type Rule,
-  type RuleList,
   type RuleSet,
+  type RuleSetValueList,
   ruleVersionSchema,
   type SignalExemption,
   type SignalParams,
@@ -77,7 +77,7 @@ export type RuleDiff = ValueOf<typeof RuleDiffSchema>;
 
 /** Compares two versions without a time limit. Most searches take less than a second. */
 export function computeRuleDiff(before: RuleSet, after: RuleSet): RuleDiff {
-  const differences = listRuleDifferences(before, after);
+  const differences = listRuleSetDifferences(before, after);
   return createDiff(
     before,
     after,
@@ -130,7 +130,7 @@ export class RuleDiffs {
   }
 
   async #search(before: RuleSet, after: RuleSet): Promise<RuleDiff> {
-    const differences = listRuleDifferences(before, after);
+    const differences = listRuleSetDifferences(before, after);
     const isAlike = differences.length === 0;
     const found = isAlike ? ALIKE : await findDiffExamplesWithin(before, after, SEARCH_MS_MAX);
     return createDiff(before, after, differences, found);
@@ -157,7 +157,7 @@ function listValueChanges(
 }
 
 /** Lists all differences between two rule sets, part by part. */
-export function listRuleDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
+export function listRuleSetDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
   return [
     ...listTextDifferences('settings', settingTexts(before.settings), settingTexts(after.settings)),
     ...listTextDifferences('attributes', attributeTexts(before), attributeTexts(after)),
@@ -437,13 +437,13 @@ function listListDifferences(before: ParsedRules, after: ParsedRules): readonly 
     }
     const come = is.values.filter((value) => !was.values.includes(value));
     const gone = was.values.filter((value) => !is.values.includes(value));
-    const change = (word: string, values: RuleList['values']) =>
+    const change = (word: string, values: RuleSetValueList['values']) =>
       values.length === 0 ? [] : [createChange('lists', name, `${word} ${formatSome(values)}`)];
     return [...change('added', come), ...change('removed', gone)];
   });
 }
 
-function formatEntryCount(list: RuleList | undefined): string | null {
+function formatEntryCount(list: RuleSetValueList | undefined): string | null {
   if (list === undefined) return null;
   return formatCount(list.values.length, 'entry', 'entries');
 }
@@ -451,7 +451,7 @@ function formatEntryCount(list: RuleList | undefined): string | null {
 /** The most entries that a difference names one by one. */
 const NAMED_ENTRIES_MAX = 20;
 
-function formatSome(values: RuleList['values']): string {
+function formatSome(values: RuleSetValueList['values']): string {
   const named = values.slice(0, NAMED_ENTRIES_MAX).map(formatExpectedValue).join(', ');
   const more = values.length - NAMED_ENTRIES_MAX;
   return more > 0 ? `${named} and ${more} more` : named;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { count, list, nullable, plainText, shape, type ValueOf, yesNo } from '#base/shapes.ts';
-import { type Assessment, concludeFromValues } from '#decision/assess.ts';
+import { type Assessment, assessFromFactValues } from '#decision/assess.ts';
 import { isBotSchema, OTHERWISE } from '#decision/decision.ts';
 import { CLIENT_GROUPS } from '#decision/decision-words.ts';
 import type { NullableFactValue } from '#decision/facts/fact.ts';
@@ -10,7 +10,7 @@ import { type ClientGroup, clientGroupSchema } from '#decision/payer/client-stat
 import { climbLadder, EMPTY_LADDER, getLevelWaitsMs, type Ladder } from '#decision/payer/ladder.ts';
 import { computePaymentScore, formatPaymentScore, type Smoothing } from '#decision/payer/payment-score.ts';
 import { getFactValueType, redecide } from '#decision/redecision.ts';
-import { type Condition, type FactRef, keepsPseudonym } from '#decision/rules/condition.ts';
+import { type Condition, type FactRef, isPseudonymFact } from '#decision/rules/condition.ts';
 import { LADDER_LEVELS_MAX } from '#decision/rules/parse/rule-ladders.ts';
 import { allOf, anyOf, createComparison, FactsByName, not } from '#decision/rules/proof/built-conditions.ts';
 import {
@@ -22,7 +22,7 @@ import {
   verdictSchema,
 } from '#decision/rules/rule-set.ts';
 import { CASE_HMACS } from '#workbench/authoring/case-pseudonym.ts';
-import { type BothVersions, formatDrawLabel, type PlatformScope } from './both-versions.ts';
+import { type BothVersions, formatHeldOutLabel, type PlatformScope } from './both-versions.ts';
 import { formatCondition } from './condition-changes.ts';
 
 /** A way in which two versions may answer a payer differently, with the conditions under which they do. */
@@ -246,7 +246,7 @@ function excludes({ must }: FirstMatch, { mustNot }: FirstMatch): boolean {
 }
 
 /** All parts in which two answers may differ. Reasons and names of rules are only for people, and are not compared. */
-export const ANSWER_MEMBERS = [
+export const COMPARED_ANSWER_PARTS = [
   'verdict',
   'wait',
   'ladder',
@@ -258,7 +258,7 @@ export const ANSWER_MEMBERS = [
   'held out',
 ] as const;
 
-export type AnswerMember = (typeof ANSWER_MEMBERS)[number];
+export type ComparedAnswerPart = (typeof COMPARED_ANSWER_PARTS)[number];
 
 export const REQUEST_KINDS = ['verdict', 'score'] as const;
 
@@ -297,12 +297,14 @@ interface AnsweringVersion {
   readonly factOf: (label: string) => NullableFactValue | undefined;
 }
 
+/** The answers of two versions to one request, and the parts in which they differ. */
 export interface TwoAnswers {
   readonly before: Answer;
   readonly after: Answer;
-  readonly differsIn: readonly AnswerMember[];
+  readonly differsIn: readonly ComparedAnswerPart[];
 }
 
+/** Answers one request by two versions and compares the answers. Nothing is recorded. */
 export function answerTwice(
   askedFor: RequestKind,
   before: AnsweringVersion,
@@ -310,7 +312,9 @@ export function answerTwice(
 ): TwoAnswers {
   const was = computeAnswer(askedFor, before);
   const is = computeAnswer(askedFor, after);
-  const differsIn = ANSWER_MEMBERS.filter((member) => memberText(was, member) !== memberText(is, member));
+  const differsIn = COMPARED_ANSWER_PARTS.filter(
+    (member) => memberText(was, member) !== memberText(is, member),
+  );
   return {
     before: { ...was, text: answerText(was, differsIn) },
     after: { ...is, text: answerText(is, differsIn) },
@@ -322,10 +326,10 @@ type AnswerParts = Omit<Answer, 'text'>;
 
 function computeAnswer(askedFor: RequestKind, version: AnsweringVersion): AnswerParts {
   const { rules, factOf } = version;
-  const isHeldOut = (rule: string, share: number) => factOf(formatDrawLabel({ rule, share })) === true;
+  const isHeldOut = (rule: string, share: number) => factOf(formatHeldOutLabel({ rule, share })) === true;
   if (askedFor === 'verdict') return answerVerdict(version, isHeldOut);
   const values = rules.facts.map((ref) => toKeptValue(ref, factOf(ref.label) ?? null));
-  return answerScore(version, concludeFromValues(rules, values, factOf('isNewClient') === true, isHeldOut));
+  return answerScore(version, assessFromFactValues(rules, values, factOf('isNewClient') === true, isHeldOut));
 }
 
 function answerScore(
@@ -388,13 +392,13 @@ function answerVerdict({ rules, settings, factOf }: AnsweringVersion, isHeldOut:
     clientGroup: assessment.clientGroup,
     isBot: assessment.isBot,
     paymentScore: computeScoreText(settings, factOf),
-    heldOut: selectSkippedHoldouts(drawn).map((held) => formatDrawLabel(held)),
+    heldOut: selectSkippedHoldouts(drawn).map((held) => formatHeldOutLabel(held)),
   };
 }
 
 /** Converts a fact's value to the recorded value, which is an HMAC if the fact is kept as a pseudonym. */
 function toKeptValue(ref: FactRef, value: NullableFactValue): NullableFactValue {
-  if (typeof value !== 'string' || !keepsPseudonym(ref)) return value;
+  if (typeof value !== 'string' || !isPseudonymFact(ref)) return value;
   return CASE_HMACS.derivePseudonyms(value)[0] ?? null;
 }
 
@@ -424,8 +428,8 @@ function computeScoreText({ smoothing }: PlatformSettings, factOf: AnsweringVers
   return formatPaymentScore(computePaymentScore(paid, paid + unpaid, smoothing));
 }
 
-function memberText(told: AnswerParts, member: AnswerMember): string {
-  const texts: Readonly<Record<AnswerMember, string>> = {
+function memberText(told: AnswerParts, member: ComparedAnswerPart): string {
+  const texts: Readonly<Record<ComparedAnswerPart, string>> = {
     verdict: told.verdict ?? 'no verdict',
     wait: told.waitSeconds === null ? 'no wait' : `${told.waitSeconds} s`,
     ladder: told.ladder ?? 'no ladder',
@@ -439,11 +443,11 @@ function memberText(told: AnswerParts, member: AnswerMember): string {
   return texts[member];
 }
 
-function answerText(told: AnswerParts, differsIn: readonly AnswerMember[]): string {
+function answerText(told: AnswerParts, differsIn: readonly ComparedAnswerPart[]): string {
   const { verdict, rule, waitSeconds } = told;
   const wait = waitSeconds === null ? '' : ` ${memberText(told, 'wait')}`;
   // A verdict implies whether a requisite is shown, and two different verdicts imply where each leaves the ladder.
-  const said: readonly AnswerMember[] = [
+  const said: readonly ComparedAnswerPart[] = [
     ...(verdict === null ? [] : (['requisite'] as const)),
     ...(differsIn.includes('verdict') ? (['ladder'] as const) : []),
   ];

@@ -14,7 +14,7 @@ import {
 import { listRaisedFlags } from '#decision/assess.ts';
 import type { ConcludedVerdict } from '#decision/conclude-verdict.ts';
 import {
-  DECISION_MEMBERS,
+  DECISION_MEMBER_NAMES,
   type Decision,
   DecisionSchema,
   isBotSchema,
@@ -51,7 +51,7 @@ import {
   type RuleSet,
   verdictSchema,
 } from '#decision/rules/rule-set.ts';
-import { createSupportTexts } from './support-texts.ts';
+import { createPayerAndIntegratorTexts } from './support-texts.ts';
 
 const why = plainText('Why, in a sentence');
 const rules = list(RuleTraceSchema, 'The rules, in the sequence of asking');
@@ -217,7 +217,7 @@ function createBareExplanation(decision: Decision, rules: RuleSet | null): Expla
     reproduced: false,
     differences: [],
     verification: '',
-    ...createSupportTexts(decision, rules),
+    ...createPayerAndIntegratorTexts(decision, rules),
   };
 }
 
@@ -259,7 +259,7 @@ function listDifferences(
   values: readonly NullableFactValue[],
 ): readonly RerunDifference[] {
   const again: Partial<Record<keyof Decision, unknown>> = rerun;
-  const members = DECISION_MEMBERS.filter((member) => Object.hasOwn(rerun, member)).map((member) => ({
+  const members = DECISION_MEMBER_NAMES.filter((member) => Object.hasOwn(rerun, member)).map((member) => ({
     member,
     recorded: decision[member] ?? (member === 'holdout' || member === 'flags' ? [] : null),
     rerun: again[member],

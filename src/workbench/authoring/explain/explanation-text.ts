@@ -74,23 +74,23 @@ function rulesLines({ groups, signals, verdicts, flags }: RulesAccount, paint: P
   return [
     paint('strong', `Client group: ${groups.group}`),
     `  ${groups.why}`,
-    ...formatRuleTraces(groups.rules, paint),
+    ...listRuleTraceLines(groups.rules, paint),
     '',
     paint('strong', `Bot: ${signals.isBot ? 'yes' : 'no'}`),
     `  ${signals.why}`,
-    ...formatExemption(signals.exempt, paint),
-    ...formatRuleTraces(signals.rules, paint),
+    ...listExemptionConditionLines(signals.exempt, paint),
+    ...listRuleTraceLines(signals.rules, paint),
     '',
     paint('strong', `Verdict: ${verdicts.verdict}`),
     `  ${verdicts.why}`,
-    ...formatRuleTraces(verdicts.rules, paint),
+    ...listRuleTraceLines(verdicts.rules, paint),
     ...(flags.rules.length === 0
       ? []
       : [
           '',
           paint('strong', `Flags: ${flags.raised.length === 0 ? 'none' : flags.raised.join(', ')}`),
           `  ${flags.why}`,
-          ...formatRuleTraces(flags.rules, paint),
+          ...listRuleTraceLines(flags.rules, paint),
         ]),
   ];
 }
@@ -153,7 +153,7 @@ interface Row {
  * Formats rules as aligned lines. Below each rule are its conditions, each with the value that it saw and its
  * location.
  */
-export function formatRuleTraces(rules: readonly RuleTrace[], paint: PaintText): readonly string[] {
+export function listRuleTraceLines(rules: readonly RuleTrace[], paint: PaintText): readonly string[] {
   const nameWidth = Math.max(0, ...rules.map(({ name }) => name.length));
   return alignPlaces(
     rules.flatMap((rule) => ruleRows(rule, nameWidth)),
@@ -162,7 +162,10 @@ export function formatRuleTraces(rules: readonly RuleTrace[], paint: PaintText):
 }
 
 /** Formats the conditions under which no signal applies, in the same way as those of a rule. */
-export function formatExemption(exempt: ConditionTrace | null, paint: PaintText): readonly string[] {
+export function listExemptionConditionLines(
+  exempt: ConditionTrace | null,
+  paint: PaintText,
+): readonly string[] {
   if (exempt === null) return [];
   const { passed, at } = exempt;
   const text = passed ? '  ✓ exempt: no signal applies' : '  ✗ exempt: the signals apply';

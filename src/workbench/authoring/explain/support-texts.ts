@@ -18,7 +18,7 @@ const ACTIONS: Readonly<Record<Verdict, string>> = {
  * names another payer, and the payer's text has no rules, scores or signals. `rules` are the rules that decided. Null
  * if they are not available.
  */
-export function createSupportTexts(decision: Decision, rules: ParsedRules | null) {
+export function createPayerAndIntegratorTexts(decision: Decision, rules: ParsedRules | null) {
   const rule = rules?.verdicts.rules.find(({ name }) => name === decision.rule);
   const params = decision.rule === OTHERWISE ? rules?.verdicts.otherwise : rule?.params;
   const wait = formatSeconds(decision.waitSeconds ?? 0, 'long');

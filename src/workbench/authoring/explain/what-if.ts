@@ -5,7 +5,7 @@ import { listLackingLabels, redecide } from '#decision/redecision.ts';
 import { type RuleSet, ruleVersionSchema } from '#decision/rules/rule-set.ts';
 import { explainByRules, RulesAccountSchema } from './explain.ts';
 
-export const WhatIfAnswerSchema = named(
+export const OtherVersionAnswerSchema = named(
   'DecisionWhatIf',
   shape('What another version would have answered', {
     version: ruleVersionSchema,
@@ -20,10 +20,10 @@ export const WhatIfAnswerSchema = named(
   }),
 );
 
-export type WhatIfAnswer = ValueOf<typeof WhatIfAnswerSchema>;
+export type OtherVersionAnswer = ValueOf<typeof OtherVersionAnswerSchema>;
 
 /** Answers what a version would have decided then, on the recorded facts and with the ladder as it was. */
-export async function answerWhatIf(rules: RuleSet, decision: Decision): Promise<WhatIfAnswer> {
+export async function answerByOtherVersion(rules: RuleSet, decision: Decision): Promise<OtherVersionAnswer> {
   const { version, digest } = rules;
   const again = redecide(rules, decision, replayHoldouts(decision.holdout));
   const missing =

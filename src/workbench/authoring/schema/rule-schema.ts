@@ -3,7 +3,7 @@ import { KEY_CHARACTERS_MAX } from '#base/key-length.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import type { Fact, FactDomain, WindowedFact } from '#decision/facts/fact.ts';
 import { ATTRIBUTE_CHARACTERS_MAX, ATTRIBUTE_NAME_PATTERN } from '#decision/payer/attributes.ts';
-import { listFittingOperators, OPERATORS, type OperatorName } from '#decision/rules/condition.ts';
+import { listFittingOperators, OPERATOR_NAMES, type OperatorName } from '#decision/rules/condition.ts';
 import { isFactUsableIn, type RuleType } from '#decision/rules/parse/condition-reader.ts';
 import { FactRefs } from '#decision/rules/parse/fact-refs.ts';
 import {
@@ -14,9 +14,9 @@ import {
   type JsonSchema,
   NAME_SCHEMA,
 } from '#decision/rules/parse/form.ts';
-import { LIMITS_FILE_FORM, ruleSetFileForm } from '#decision/rules/parse/parse.ts';
+import { createRuleSetFileForm, LIMITS_FILE_FORM } from '#decision/rules/parse/parse.ts';
 import { RuleLadders } from '#decision/rules/parse/rule-ladders.ts';
-import { LIST_FILE_FORM, RuleLists } from '#decision/rules/parse/rule-lists.ts';
+import { RULE_LIST_FILE_FORM, RuleLists } from '#decision/rules/parse/rule-lists.ts';
 import {
   flagsFileForm,
   groupsFileForm,
@@ -49,14 +49,14 @@ export function createRuleSchemas(): ReadonlyMap<RuleFileKind, JsonSchema> {
     return { ...schema, definitions: createConditionDefinitions(stage) };
   };
   const schemas: Readonly<Record<RuleFileKind, JsonSchema>> = {
-    ruleset: ruleSetFileForm('', ladders).schema,
+    ruleset: createRuleSetFileForm('', ladders).schema,
     groups: withConditions('groups', groupsFileForm(names)),
     'bot-signals': withConditions('bot-signals', signalsFileForm(names)),
     verdicts: withConditions('verdicts', verdictsFileForm(names, [])),
     flags: withConditions('flags', flagsFileForm(names)),
     ladder: ladders.fileForm.schema,
     limits: LIMITS_FILE_FORM.schema,
-    list: LIST_FILE_FORM.schema,
+    list: RULE_LIST_FILE_FORM.schema,
     cases: caseFileForm(null).schema,
   };
   const kinds = Object.keys(schemas).filter((kind): kind is RuleFileKind => kind in schemas);
@@ -123,7 +123,7 @@ function createConditionSchema(facts: readonly NamedFact[]): JsonSchema {
         description:
           'For a counting fact, how far it looks back: { window: 10m }. For listed, the shared list: { list: blocked-devices }. For an attribute, its name: { name: cardCountry }, or { name: card, window: 1h }.',
       },
-      operator: { type: 'string', enum: OPERATORS, description: 'How the fact is compared.' },
+      operator: { type: 'string', enum: OPERATOR_NAMES, description: 'How the fact is compared.' },
       value: { description: 'What the fact is compared with.' },
     },
     [],
@@ -276,7 +276,7 @@ const ATTRIBUTE_COMPARISON: JsonSchema = {
     required: ['params'],
     allOf: [
       { properties: { params: ATTRIBUTE_PARAMS } },
-      createValueSchema(OPERATORS, { anyOf: [...ANY_SCALAR.anyOf, AN_ATTRIBUTE, THE_AMOUNT] }),
+      createValueSchema(OPERATOR_NAMES, { anyOf: [...ANY_SCALAR.anyOf, AN_ATTRIBUTE, THE_AMOUNT] }),
     ],
   },
 };

@@ -5,10 +5,10 @@ import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { readConfig } from '#config.ts';
 import { type Location, sortProblems } from '#decision/rules/problem.ts';
 import type { PromiseBreach } from '#decision/rules/promises.ts';
-import { type Example, formatExample } from '#decision/rules/proof/example.ts';
+import { type ExampleFacts, formatExampleFacts } from '#decision/rules/proof/example.ts';
 import {
   countRules,
-  explainBadVersionName,
+  describeBadVersionName,
   explainCountedExtras,
   type RuleSet,
 } from '#decision/rules/rule-set.ts';
@@ -16,9 +16,9 @@ import { listShortenedFileProblems } from '#decision/rules/text/own-part.ts';
 import { listMisnamedFolders, loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import {
   examineRuleSet,
-  type KnownLists,
   type RuleRemark,
-  selectKnownLists,
+  selectVisibleSharedLists,
+  type VisibleSharedLists,
 } from '#workbench/authoring/desk/examine.ts';
 import { EXIT_CODES, UsageError } from '#workbench/commands/exit.ts';
 import { withCommandContext } from '#workbench/commands/operation-command.ts';
@@ -39,7 +39,7 @@ interface CheckOptions {
 interface RemarkWithPath extends Location {
   readonly message: string;
   /** Facts that show the problem. */
-  readonly example?: Example;
+  readonly example?: ExampleFacts;
   /** The promise that the remark is about, by the name that ruleset.yaml gives it under "meant". */
   readonly promise?: PromiseBreach;
 }
@@ -77,7 +77,7 @@ async function check(chosen: readonly string[], format: Format, looksAtLists: bo
   }
   const lists = looksAtLists
     ? await withCommandContext({ lists: true }, {}, INSTALLATION_PLATFORM, async ({ parts }) =>
-        selectKnownLists(parts.lists.copy, parts.clock(), INSTALLATION_PLATFORM),
+        selectVisibleSharedLists(parts.lists.copy, parts.clock(), INSTALLATION_PLATFORM),
       )
     : null;
   const checked = folders.map((folder) => checkFolder(folder, lists));
@@ -93,7 +93,7 @@ function listSkippedFolders(): readonly RemarkWithPath[] {
     file: toRelativePath(join(rulesDir, name)),
     line: 1,
     column: 1,
-    message: `the folder is skipped: ${explainBadVersionName(name)}`,
+    message: `the folder is skipped: ${describeBadVersionName(name)}`,
   }));
 }
 
@@ -101,7 +101,7 @@ function listSkippedFolders(): readonly RemarkWithPath[] {
  * Checks a rule set. If all its files are sound, the set is examined as a whole, and its cases are read. `lists` are
  * the shared lists of a store. They are null if the store was not asked.
  */
-function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
+function checkFolder(folder: string, lists: VisibleSharedLists | null = null): Checked {
   const name = toRelativePath(folder);
   const remarks = (some: readonly RuleRemark[]) => some.map((one) => toRemarkWithPath(name, one));
   const loaded = loadRuleSet(folder);
@@ -167,7 +167,7 @@ function formatLines({ folder, rules, problems, notes }: Checked): string {
 }
 
 export function formatRemark({ file, line, column, message, example }: RemarkWithPath, kind: string): string {
-  const shown = example === undefined ? '' : `\n    example: ${formatExample(example)}`;
+  const shown = example === undefined ? '' : `\n    example: ${formatExampleFacts(example)}`;
   return `${file}:${line}:${column}  ${kind}${message}${shown}`;
 }
 
@@ -184,7 +184,7 @@ function formatSummary(problems: number, rules: string | null): string {
 /** Formats a remark as a line that GitHub Actions shows beside the line of the file. */
 function formatWorkflowCommand(level: 'error' | 'notice', remark: RemarkWithPath): string {
   const { file, line, column, message, example } = remark;
-  const shown = example === undefined ? '' : `\nexample: ${formatExample(example)}`;
+  const shown = example === undefined ? '' : `\nexample: ${formatExampleFacts(example)}`;
   const properties = `file=${escapeData(file).replaceAll(':', '%3A').replaceAll(',', '%2C')},line=${line},col=${column}`;
   return `::${level} ${properties}::${escapeData(`${message}${shown}`)}`;
 }

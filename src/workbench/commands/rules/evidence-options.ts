@@ -1,24 +1,24 @@
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { getSignalSecret, readConfig } from '#config.ts';
-import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
+import { getOrCreateSignalSecret, readConfig } from '#config.ts';
+import { NO_ATTRIBUTE_PSEUDONYMIZER } from '#decision/payer/attribute-hmacs.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { JournalFileError } from '#history/archive/ship/journal-file.ts';
-import { withFiles } from '#history/archive/snapshot.ts';
+import { withSnapshotFiles } from '#history/archive/snapshot.ts';
 import {
   type EvidenceTable,
   formatCell,
   listSortNames,
-  type Presentation,
+  type NotesAndTables,
   sortTables,
 } from '#history/evidence/presentation.ts';
-import type { AvailableRules, QuestionAnswer } from '#history/evidence/question.ts';
+import type { QuestionAnswer, RuleSetFinders } from '#history/evidence/question.ts';
 import {
   type ArchiveEvidenceAsk,
-  createReadFilter,
+  createReadSegmentFilter,
   type Evidence,
   type EvidenceAsk,
-  type PeriodToRead,
+  type SpanOrAllTimes,
   withEvidence,
 } from '#history/evidence/source/evidence.ts';
 import { UsageError } from '#workbench/commands/exit.ts';
@@ -57,7 +57,7 @@ export function addEvidenceOptions(command: Command): Command {
 /** Runs `work` on the recorded decisions and outcomes (the evidence) that the options name, and shows its progress. */
 export async function withEvidenceOf<T>(
   options: EvidenceOptions,
-  reads: PeriodToRead,
+  reads: SpanOrAllTimes,
   work: (evidence: Evidence, show: (done: number, of: number) => void) => Promise<T>,
 ): Promise<T> {
   const ask = readAsk(options);
@@ -78,11 +78,11 @@ export async function withEvidenceOf<T>(
 
 function withArchiveEvidence<T>(
   ask: ArchiveEvidenceAsk,
-  reads: PeriodToRead,
+  reads: SpanOrAllTimes,
   work: (ask: EvidenceAsk) => Promise<T>,
 ): Promise<T> {
   return withSnapshotOpener((open, erased) =>
-    withFiles(open, createReadFilter(reads, ask), ({ folder, leftOut }) => {
+    withSnapshotFiles(open, createReadSegmentFilter(reads, ask), ({ folder, leftOut }) => {
       for (const text of formatUnreadSegments(leftOut)) printError(text);
       return work({ ...ask, place: { kind: 'archive', folder, erased, leftOut } });
     }),
@@ -93,10 +93,10 @@ function withArchiveEvidence<T>(
  * Creates a function that finds a recorded rule set in the archive or in RULES_DIR. It returns a rule set only if
  * that has the recorded digest.
  */
-export function createRecordedRuleSetFinder(): AvailableRules['recorded'] {
+export function createRecordedRuleSetFinder(): RuleSetFinders['recorded'] {
   const { rulesDir, archiveDir } = readConfig();
   // These rule sets are loaded without secrets. The caller gives them those of the evidence.
-  const kept = createRuleSetFinder(archiveDir ?? '', rulesDir, NO_ATTRIBUTE_HMACS);
+  const kept = createRuleSetFinder(archiveDir ?? '', rulesDir, NO_ATTRIBUTE_PSEUDONYMIZER);
   return ({ ruleVersion, digest }) => (isRuleVersion(ruleVersion) ? kept({ ruleVersion, digest }) : null);
 }
 
@@ -112,7 +112,7 @@ function readAsk(options: EvidenceOptions): EvidenceAsk {
     asOf: parseTime(asOf, '--as-of'),
     platform: platform === undefined ? null : parsePlatform(platform),
     ...(decidedBy === undefined ? {} : { decidedBy }),
-    holdoutSecret: getSignalSecret(readConfig()),
+    holdoutSecret: getOrCreateSignalSecret(readConfig()),
     formerSecret: readConfig().signalSecretPrevious,
   };
 }
@@ -133,6 +133,9 @@ function requireJournalFile(path: string): EvidenceAsk['place'] {
   return { kind: 'journal', path };
 }
 
+/**
+ * Prints the notes and tables of an answer, sorted by the column that was asked for, or with --json one JSON object.
+ */
 export function printQuestionAnswer(
   answer: QuestionAnswer,
   { json, sort }: Pick<EvidenceOptions, 'json' | 'sort'>,
@@ -142,7 +145,7 @@ export function printQuestionAnswer(
   else print([shown.notes.join('\n'), ...shown.tables.map(formatEvidenceTable)].join('\n\n'));
 }
 
-function sortAnswer<Result extends Presentation>(shown: Result, column: string | undefined): Result {
+function sortAnswer<Result extends NotesAndTables>(shown: Result, column: string | undefined): Result {
   if (column === undefined) return shown;
   const found = sortTables(shown, column);
   if (found !== null) return found;

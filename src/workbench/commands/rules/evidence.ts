@@ -1,16 +1,16 @@
 import { type Command, Option as CommandOption } from 'commander';
-import { explainBadVersionName, isRuleVersion } from '#decision/rules/rule-set.ts';
+import { describeBadVersionName, isRuleVersion } from '#decision/rules/rule-set.ts';
 import {
-  type AvailableRules,
   BadQuestion,
   type Question,
   type QuestionOption,
+  type RuleSetFinders,
 } from '#history/evidence/question.ts';
 import { QUESTIONS } from '#history/evidence/questions.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { UsageError } from '#workbench/commands/exit.ts';
-import { parseNumber } from '#workbench/commands/operation-inputs.ts';
-import { parseTime, toOptionFlag } from '#workbench/commands/options.ts';
+import { parseNumberWithinBounds } from '#workbench/commands/operation-inputs.ts';
+import { parseTime, toOptionName } from '#workbench/commands/options.ts';
 import {
   addEvidenceOptions,
   createRecordedRuleSetFinder,
@@ -53,7 +53,7 @@ export function createCommandOption({
   description,
   isRequired,
 }: QuestionOption<unknown>): CommandOption {
-  const option = new CommandOption(`--${toOptionFlag(name)} <${(form ?? kind).toLowerCase()}>`, description);
+  const option = new CommandOption(`--${toOptionName(name)} <${(form ?? kind).toLowerCase()}>`, description);
   if (isRequired) option.makeOptionMandatory();
   switch (kind) {
     case 'choice':
@@ -102,7 +102,7 @@ export function toUsageError(
 ): UsageError {
   const named = options.find(({ name }) => message.startsWith(`${name} `));
   return new UsageError(
-    named === undefined ? message : `--${toOptionFlag(named.name)}${message.slice(named.name.length)}`,
+    named === undefined ? message : `--${toOptionName(named.name)}${message.slice(named.name.length)}`,
   );
 }
 
@@ -113,17 +113,17 @@ export function toOptionValue(
 ): unknown {
   const value = given[name];
   if (value === undefined) return undefined;
-  if (kind === 'time') return parseTime(String(value), `--${toOptionFlag(name)}`);
+  if (kind === 'time') return parseTime(String(value), `--${toOptionName(name)}`);
   if (kind === 'number') {
-    return parseNumber(String(value), `--${toOptionFlag(name)}`, schema);
+    return parseNumberWithinBounds(String(value), `--${toOptionName(name)}`, schema);
   }
   if (kind === 'versions')
     for (const version of Array.isArray(value) ? value : [])
-      if (!isRuleVersion(version)) throw new UsageError(explainBadVersionName(version));
+      if (!isRuleVersion(version)) throw new UsageError(describeBadVersionName(version));
   return value;
 }
 
-function loadRulesAtHand(): AvailableRules {
+function loadRulesAtHand(): RuleSetFinders {
   return {
     named: loadSoundRuleSet,
     files: (version) => readRuleFiles(listChosenFolders([version])[0] ?? '', []) ?? new Map(),

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
-import { type FactSummary, listFactsByQuestion } from '#decision/rules/fact-finder.ts';
+import { type FactSummary, listQuestionsWithFacts } from '#decision/rules/fact-finder.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { FindingsError } from '#workbench/commands/exit.ts';
 import { formatTable, print } from '#workbench/commands/print.ts';
@@ -26,7 +26,7 @@ function printFacts(first: string | undefined, others: readonly string[], json: 
   const words = version === null && first !== undefined ? [first, ...others] : others;
   const word = words.length === 0 ? null : words.join(' ');
   const declared = version === null ? NO_DECLARED_ATTRIBUTES : loadSoundRuleSet(version).attributes;
-  const questions = listFactsByQuestion(declared, word);
+  const questions = listQuestionsWithFacts(declared, word);
   if (questions.length === 0)
     throw new FindingsError(
       `no fact matches "${word}"; "rules facts" prints all. What only the caller knows is an attribute: see "rules facts attribute"`,
@@ -40,7 +40,7 @@ function formatQuestion({
   exampleIsFor,
   example,
   declares,
-}: ReturnType<typeof listFactsByQuestion>[number]): string {
+}: ReturnType<typeof listQuestionsWithFacts>[number]): string {
   const declaring = declares === undefined ? [] : ['# ruleset.yaml', ...declares.split('\n'), ''];
   return [
     question,

@@ -1,9 +1,9 @@
 import { formatCount } from '#base/count-text.ts';
 import type { WithMomentsAsText } from '#base/shapes.ts';
 import type { NodeView } from '#checkout/rollout/fleet.ts';
-import { formatClientCounts } from '#checkout/rollout/guard.ts';
-import type { Candidate, RolloutEntry } from '#checkout/rollout/rollout.ts';
-import { computeResultReadyTime, formatObjective, parseObjective } from '#decision/objective.ts';
+import { formatClientsByPayment } from '#checkout/rollout/guard.ts';
+import type { Candidate, RolloutHistoryEntry } from '#checkout/rollout/rollout.ts';
+import { computeClientInFiguresTime, formatObjective, parseObjective } from '#decision/objective.ts';
 import { formatTime, toEpochMs } from '#decision/payer/instant.ts';
 import { formatShare } from '#history/evidence/presentation.ts';
 import { estimateShare } from '#history/statistics/intervals.ts';
@@ -17,7 +17,7 @@ export type RolloutChangeAnswer = WithMomentsAsText<FollowReport>;
 type ToldNode = WithMomentsAsText<NodeView>;
 type ToldCandidate = WithMomentsAsText<Candidate>;
 type ToldTrial = WithMomentsAsText<TrialView>;
-type ToldEntry = WithMomentsAsText<RolloutEntry>;
+type ToldEntry = WithMomentsAsText<RolloutHistoryEntry>;
 
 /** Formats the result of a change of the rollout, for people. */
 export function formatRolloutChange({ rollout, following, lagging, compared }: RolloutChangeAnswer): string {
@@ -44,7 +44,7 @@ export function formatRolloutChange({ rollout, following, lagging, compared }: R
 function formatEarliestAnswer({ stageSince, objective }: ToldCandidate): string {
   const judged = parseObjective(objective ?? null);
   if (judged === null) return 'its objective cannot be read; begin the trial again to have it judged';
-  const at = formatTime(computeResultReadyTime(parseMoment(stageSince), judged));
+  const at = formatTime(computeClientInFiguresTime(parseMoment(stageSince), judged));
   const longer =
     judged.reversalDays === null ? ', later by the days that reversals take where some were reported' : '';
   return `judged by ${formatObjective(judged)}; the experiment answers at the earliest on ${at}${longer}`;
@@ -119,7 +119,7 @@ function describeArms({ arms, shares, breach, gains }: ToldTrial, guardPoints: n
     formatShare(active),
     formatShare(candidate),
   ]);
-  const outcomes = `  outcomes of clients: ${formatClientCounts(arms.active.clients)} active; ${formatClientCounts(arms.candidate.clients)} candidate`;
+  const outcomes = `  outcomes of clients: ${formatClientsByPayment(arms.active.clients)} active; ${formatClientsByPayment(arms.candidate.clients)} candidate`;
   const verdicts = `  ${formatCount(arms.active.verdicts, 'verdict')} by the active version, ${arms.candidate.verdicts} by the candidate`;
   const guard =
     guardPoints === null ? '  no guard' : `  guard at ${guardPoints} points: ${breach ?? 'no breach'}`;

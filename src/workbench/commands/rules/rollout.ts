@@ -4,20 +4,20 @@ import { Fleet } from '#checkout/rollout/fleet.ts';
 import type { VersionShare } from '#checkout/rollout/rollout.ts';
 import { recallRollout } from '#checkout/rollout/rollout-memory.ts';
 import { readConfig } from '#config.ts';
-import { explainBadVersionName, isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
+import { describeBadVersionName, isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
 import { readGivenObjective, TRIAL_OBJECTIVE_OPTIONS } from '#history/evidence/objective-options.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
-import { formatUserActor } from '#workbench/access/actors.ts';
-import { CommandRefusedError, EXIT_CODES, UsageError } from '#workbench/commands/exit.ts';
+import { formatOsUserActor } from '#workbench/access/actors.ts';
+import { EXIT_CODES, StateForbidsChangeError, UsageError } from '#workbench/commands/exit.ts';
 import { withOpenStore } from '#workbench/commands/open-store.ts';
 import { addOperationCommand, type CommandOptions } from '#workbench/commands/operation-command.ts';
-import { parseReason, toOptionFlag } from '#workbench/commands/options.ts';
+import { parseReason, toOptionName } from '#workbench/commands/options.ts';
 import { print } from '#workbench/commands/print.ts';
 import { changeRollout, readRollout, rollBackRollout } from '#workbench/platform/rules/rollout.ts';
 import type { RolloutGoal } from '#workbench/rollout/advance.ts';
 import { FollowReportSchema, RolloutRefused } from '#workbench/rollout/change-rollout.ts';
 import { GoalError, parseGoal } from '#workbench/rollout/goal.ts';
-import { restoreRollout } from '#workbench/rollout/restore-rollout.ts';
+import { restoreRolloutInStore } from '#workbench/rollout/restore-rollout.ts';
 import { createCommandOption, toUsageError } from './evidence.ts';
 import {
   formatRolloutChange,
@@ -90,11 +90,15 @@ async function restore(reason: string): Promise<RolloutChangeAnswer> {
       const remembered = recallRollout(readConfig().dataDir);
       const isOurs = remembered?.installation === store.installation.id;
       const rollout = isOurs ? remembered.rollout : null;
-      return restoreRollout(new Fleet(store), rollout, { who: formatUserActor(), reason, at: clock() });
+      return restoreRolloutInStore(new Fleet(store), rollout, {
+        who: formatOsUserActor(),
+        reason,
+        at: clock(),
+      });
     });
     return JSON.parse(JSON.stringify(createMomentWriter(FollowReportSchema)(done)));
   } catch (error) {
-    throw error instanceof RolloutRefused ? new CommandRefusedError(error.message) : error;
+    throw error instanceof RolloutRefused ? new StateForbidsChangeError(error.message) : error;
   }
 }
 
@@ -105,7 +109,7 @@ function endOfChange({ following, lagging }: RolloutChangeAnswer): void {
 
 function parseVersion(text: string): RuleVersion {
   if (isRuleVersion(text)) return text;
-  throw new UsageError(explainBadVersionName(text));
+  throw new UsageError(describeBadVersionName(text));
 }
 
 /**
@@ -132,7 +136,7 @@ function readGoal(options: CommandOptions, given: Readonly<Record<string, unknow
   } catch (error) {
     if (!(error instanceof GoalError)) throw error;
     throw new UsageError(
-      `--${toOptionFlag(error.member === 'rates' ? 'rate' : error.member)} ${error.message}`,
+      `--${toOptionName(error.member === 'rates' ? 'rate' : error.member)} ${error.message}`,
     );
   }
   return { version, ...asked };

@@ -3,7 +3,7 @@ import { basename, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { ConfigError, readConfig } from '#config.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
-import { explainBadVersionName, isRuleVersion, type RuleSet } from '#decision/rules/rule-set.ts';
+import { describeBadVersionName, isRuleVersion, type RuleSet } from '#decision/rules/rule-set.ts';
 import { loadRuleSet } from '#state/rule-folders/rule-folder.ts';
 import { explainUnusableRulesDir, listRuleVersions } from '#state/rule-folders/rules-dir.ts';
 import { copyVersionToDraft, DraftRefused } from '#workbench/authoring/draft.ts';
@@ -21,7 +21,7 @@ export function listChosenFolders(chosen: readonly string[]): readonly string[] 
   if (chosen.length === 0) return listRuleVersions(rulesDir).map((version) => join(rulesDir, version));
   return chosen.map((name) => {
     const folder = isRuleVersion(name) ? join(rulesDir, name) : resolve(name);
-    if (!isRuleVersion(basename(folder))) throw new UsageError(explainBadVersionName(name));
+    if (!isRuleVersion(basename(folder))) throw new UsageError(describeBadVersionName(name));
     if (!existsSync(folder)) throw new UsageError(`there is no rule set at ${toRelativePath(folder)}`);
     return folder;
   });

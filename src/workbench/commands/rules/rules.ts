@@ -4,16 +4,16 @@ import type { Command } from 'commander';
 import { formatCount } from '#base/count-text.ts';
 import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { readConfig } from '#config.ts';
-import { formatExample } from '#decision/rules/proof/example.ts';
+import { formatExampleFacts } from '#decision/rules/proof/example.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { explainDraftNeverReleased } from '#state/rule-folders/release.ts';
+import { explainUnreleasableDraft } from '#state/rule-folders/release.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import type { ProposedChange, StoredProposal } from '#workbench/approvals/proposals.ts';
 import {
   findLostCases,
   findReleaseObstacle,
   formatLostCases,
-  listBreachMessages,
+  listBrokenPromiseMessages,
   type ReleaseObstacle,
   writeRelease,
 } from '#workbench/authoring/desk/examine.ts';
@@ -78,7 +78,7 @@ function formatDiff({ before, after, differences, examples, note }: RuleDiff): s
   const width = Math.max(before.length, after.length);
   const payers = examples.map((example, index) =>
     [
-      `  ${index + 1}. ${formatExample(example.facts) || 'an ordinary first request'}`,
+      `  ${index + 1}. ${formatExampleFacts(example.facts) || 'an ordinary first request'}`,
       `     ${before.padEnd(width)}  ${example.before.text}`,
       `     ${after.padEnd(width)}  ${example.after.text}`,
     ].join('\n'),
@@ -122,7 +122,7 @@ async function release(version: string, options: ReleaseOptions): Promise<void> 
   }
   const made = writeRelease(folder, ruleSet, files);
   const lost = findLostCases(folder, ruleSet, files);
-  const breaches = listBreachMessages(findBrokenPromises(ruleSet, files));
+  const breaches = listBrokenPromiseMessages(findBrokenPromises(ruleSet, files));
   if (json) return print(JSON.stringify({ ...made, lostCases: lost, brokenPromises: breaches }));
   print(`${version} is released: sha256:${made.digest}`);
   for (const breach of breaches) print(`note: ${breach}`);
@@ -140,7 +140,7 @@ function propose(change: ProposedChange): Promise<StoredProposal | null> {
 function toRefusal(obstacle: ReleaseObstacle, folder: string, version: string, ruleSet: RuleSet): Error {
   switch (obstacle.is) {
     case 'draft name':
-      return new UsageError(explainDraftNeverReleased(ruleSet.version));
+      return new UsageError(explainUnreleasableDraft(ruleSet.version));
     case 'released':
       return new UsageError(`${version} is released already, with digest ${ruleSet.digest}`);
     case 'findings': {

@@ -6,16 +6,16 @@ import type { Location } from '#decision/rules/problem.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
 import { explainCountedExtras, type RuleSet } from '#decision/rules/rule-set.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
-import { listCaseRemarks } from '#workbench/authoring/cases/case-remarks.ts';
+import { listUnseenCaseValues } from '#workbench/authoring/cases/case-remarks.ts';
 import {
-  type CaseRun,
+  type CasesRunResult,
   runCases,
   traceFailure,
   type UpdatedCases,
   updateCaseWaits,
 } from '#workbench/authoring/cases/cases.ts';
 import type { Coverage, CoveredShare } from '#workbench/authoring/cases/coverage.ts';
-import { formatFailure } from '#workbench/authoring/cases/expectations.ts';
+import { formatFailureLines } from '#workbench/authoring/cases/expectations.ts';
 import { formatFileLine, type PaintText } from '#workbench/authoring/explain/explanation-text.ts';
 import { EXIT_CODES, UsageError } from '#workbench/commands/exit.ts';
 import { paintForTerminal, print } from '#workbench/commands/print.ts';
@@ -110,7 +110,7 @@ interface FolderReport {
   readonly notes: readonly string[];
   readonly passed: number;
   readonly failed: number;
-  readonly failures: CaseRun['failures'];
+  readonly failures: CasesRunResult['failures'];
   /** Null if nothing could be run. */
   readonly coverage: Coverage | null;
 }
@@ -129,7 +129,7 @@ function run(folder: string): Run {
   if (report.problems.length > 0) return createUnsoundRun(name, formatProblems(name, report.problems));
   const { passed, failures, coverage } = report;
   const failed = failures.length;
-  const notes = listCaseRemarks(loaded.ruleSet, files).map((one) =>
+  const notes = listUnseenCaseValues(loaded.ruleSet, files).map((one) =>
     formatRemark(toRemarkWithPath(name, one), 'note: '),
   );
   return {
@@ -184,7 +184,7 @@ async function describe({ report, rules }: Run, minPercent: number, paint: Paint
   if (rules === null || coverage === null) return problems.join('\n');
   const lines: string[] = [];
   for (const failure of failures) {
-    lines.push(...formatFailure(failure, await traceFailure(rules, failure), rules, folder, paint), '');
+    lines.push(...formatFailureLines(failure, await traceFailure(rules, failure), rules, folder, paint), '');
   }
   const cases = `${folder}: ${formatCount(passed, 'case')} passed, ${failed} failed`;
   lines.push(...notes);

@@ -25,6 +25,9 @@ export function setTabSession(session: Session | null) {
  */
 let earlyAnswers = new Map<string, Promise<Response>>();
 
+/**
+ * Keeps the answers that were requested before the page was drawn, until the person leaves the first page.
+ */
 export function setEarlyAnswers(asked: typeof earlyAnswers) {
   earlyAnswers = asked;
   addEventListener('hashchange', () => earlyAnswers.clear(), { once: true });
@@ -40,6 +43,10 @@ async function takeEarlyAnswer(path: string) {
 /** The platform and the person who is signed in in this tab, as one text. Empty if nobody is signed in. */
 let signedInPersonKey = '';
 
+/**
+ * Returns `platform person`, which tells apart what several people keep in one browser. Empty if nobody is
+ * signed in.
+ */
 export function getSignedInPersonKey() {
   return signedInPersonKey;
 }
@@ -224,7 +231,7 @@ export function useAnswer<T>(
     return () => clearInterval(timer);
   }, [everyMs]);
   heals.current = (error?.retryAfterSeconds ?? null) !== null;
-  useRetry(error, reload);
+  useRetryAfterRefusal(error, reload);
   return { data, error, reload };
 }
 
@@ -239,7 +246,7 @@ function startUnanswered<T>(_question: Question<T> | null): {
 /**
  * Calls `again` at the time that the service gave with its refusal, and when somebody has signed in again.
  */
-export function useRetry(error: ServiceRefusal | null, again: () => void) {
+export function useRetryAfterRefusal(error: ServiceRefusal | null, again: () => void) {
   useEffect(() => {
     if (error === null) return undefined;
     const seconds = error.retryAfterSeconds;

@@ -1,12 +1,12 @@
 import type { Html } from './html.ts';
 import type { PageProps, Place } from './page-props.ts';
-import { ChangesPage } from './pages/changes.ts';
+import { VersionChangesPage } from './pages/changes.ts';
 import { DecisionPage, FindPage, PayerPage } from './pages/find/find.ts';
 import { ResultsPage } from './pages/results.ts';
 import { RolloutsPage } from './pages/rollout.ts';
 import { RulesPage, VersionPage } from './pages/rules.ts';
 import { AccessPage } from './pages/settings/access.ts';
-import { AuditPage, PROPOSER_OPERATIONS } from './pages/settings/audit.ts';
+import { AuditPage, PROPOSALS_VIEWER_OPERATIONS } from './pages/settings/audit.ts';
 import { ListsPage } from './pages/settings/lists.ts';
 import { PlatformPage } from './pages/settings/platform.ts';
 import { TodayPage } from './pages/today.ts';
@@ -76,7 +76,7 @@ export const PLACES: readonly PlaceEntry[] = [
       declarePage('rules', 'Versions', ['rules:read'], RulesPage),
       declarePage('rules/*', 'Files', ['rules:read'], VersionPage),
       declarePage('rules/*/results', 'Results', ['rules'], ResultsPage, { span: 'month' }),
-      declarePage('rules/*/changes', 'Changes', ['rules:read'], ChangesPage),
+      declarePage('rules/*/changes', 'Changes', ['rules:read'], VersionChangesPage),
     ],
   },
   {
@@ -89,7 +89,7 @@ export const PLACES: readonly PlaceEntry[] = [
       declarePage('settings/lists', 'Lists', ['lists:read'], ListsPage),
       declarePage('settings/access', 'People and keys', ['keys'], AccessPage),
       declarePage('settings/audit', 'Audit and approvals', ['audit'], AuditPage, {
-        orAny: PROPOSER_OPERATIONS,
+        orAny: PROPOSALS_VIEWER_OPERATIONS,
       }),
       declarePage('settings/platform', 'Platform', [], PlatformPage),
     ],

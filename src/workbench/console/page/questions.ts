@@ -1,12 +1,12 @@
 import type { TSchema } from '#base/json-schema.ts';
 import type { ValueOf, WithMomentsAsText } from '#base/shapes.ts';
 import type { ExperimentReport as ExperimentData } from '#history/evidence/experiment/experiment-report.ts';
-import type { Presentation as PresentationData } from '#history/evidence/presentation.ts';
+import type { NotesAndTables as PresentationData } from '#history/evidence/presentation.ts';
 import type { WorthReport } from '#history/evidence/report/worth-report.ts';
 import type * as sdk from '#sdk/records.ts';
 import type { ProposalSchema } from '#workbench/approvals/proposals.ts';
 import type { RuleDiff } from '#workbench/authoring/diff/rule-diff.ts';
-import type { WhatIfAnswer as DecisionWhatIf } from '#workbench/authoring/explain/what-if.ts';
+import type { OtherVersionAnswer as DecisionWhatIf } from '#workbench/authoring/explain/what-if.ts';
 import type { Reporting } from '#workbench/monitoring/reporting.ts';
 import type { AuditCheckSchema, AuditPageSchema } from '#workbench/platform/audit.ts';
 import type { EvidenceJobListSchema, EvidenceJobSchema } from '#workbench/platform/evidence/evidence.ts';
@@ -22,7 +22,7 @@ import type {
 } from '#workbench/platform/rules/drafts/check-draft.ts';
 import type { DraftListSchema, DraftSchema } from '#workbench/platform/rules/drafts/drafts.ts';
 import type { OpenedRuleFolderSchema, RuleFolderListSchema } from '#workbench/platform/rules/rule-folders.ts';
-import type { SessionSchema, SignInSchema } from '#workbench/platform/session.ts';
+import type { SessionSchema, SignInWaysSchema } from '#workbench/platform/session.ts';
 import type { SettingsSchema } from '#workbench/platform/settings.ts';
 
 /**
@@ -36,7 +36,7 @@ export type { DecisionWhatIf, Reporting, RuleDiff };
 type Answered<Declared extends TSchema> = WithMomentsAsText<ValueOf<Declared>>;
 
 export type Session = Answered<typeof SessionSchema>;
-export type SignIn = Answered<typeof SignInSchema>;
+export type SignIn = Answered<typeof SignInWaysSchema>;
 export type Proposal = Answered<typeof ProposalSchema>;
 export type ProposalList = Answered<typeof ProposalListSchema>;
 export type AuditCheck = Answered<typeof AuditCheckSchema>;
@@ -64,9 +64,9 @@ export interface FinishedJob<Result> {
   readonly result: Result | null;
 }
 
-export type Presentation = WithMomentsAsText<PresentationData>;
-export type RulesReport = WithMomentsAsText<WorthReport> & Presentation;
-export type Experiment = WithMomentsAsText<ExperimentData> & Presentation;
+export type NotesAndTables = WithMomentsAsText<PresentationData>;
+export type RulesReport = WithMomentsAsText<WorthReport> & NotesAndTables;
+export type Experiment = WithMomentsAsText<ExperimentData> & NotesAndTables;
 
 export type { FactValue, NullableFactValue as FactReading } from '#decision/facts/fact.ts';
 export type { EvidenceTable, OrderCounts } from '#history/evidence/presentation.ts';
@@ -78,6 +78,7 @@ export type ClientLinks = sdk.ClientLinks;
 export type ClientView = sdk.ClientView;
 export type Decision = sdk.Decision;
 export type Explanation = sdk.Explanation;
+/** The rollout, and which nodes follow it or lag. */
 export type Following = sdk.Following;
 export type FoundDecisions = sdk.FoundDecisions;
 export type FoundRecords = sdk.FoundRecords;
@@ -157,7 +158,8 @@ export const listEntryQuestion = (list: string, value: string) =>
 
 export const EVIDENCE_JOBS: Question<EvidenceJobList> = { path: 'evidence' };
 export const RULES_REPORT: JobQuestion<RulesReport> = { path: 'evidence' };
-export const EVIDENCE: JobQuestion<Presentation> = { path: 'evidence' };
+/** Starts a job for any question of evidence. The result is shown as notes and tables. */
+export const EVIDENCE_QUESTION: JobQuestion<NotesAndTables> = { path: 'evidence' };
 export const evidenceJobQuestion = <Result>(jobId: string, _of?: JobQuestion<Result>) =>
   to<FinishedJob<Result>>`evidence/${jobId}`;
 
@@ -186,7 +188,7 @@ export const CHECK_DRAFT: Question<CheckedDraft> = { path: 'rules/drafts/check' 
 export const REWRITE_CASES: Question<RewrittenCases> = { path: 'rules/drafts/cases' };
 export const DRAFT_DIFF: Question<RuleDiff> = { path: 'rules/drafts/diff' };
 /** Stores a draft in RULES_DIR. */
-export const storedDraftQuestion = (version: string) => to<SavedDraft>`rules/versions/${version}`;
+export const draftToRulesDirQuestion = (version: string) => to<SavedDraft>`rules/versions/${version}`;
 
 /** The things whose names contain a text. */
 export const partSearchQuestion = (text: string) => to<FoundRecords>`find?text=${text}`;

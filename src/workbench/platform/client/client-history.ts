@@ -12,7 +12,7 @@ import {
 import type { ScoreRequest } from '#decision/requests.ts';
 import { ruleVersionSchema } from '#decision/rules/rule-set.ts';
 import type { HistoryPage } from '#history/archive/read/decision-lookup.ts';
-import type { HistoryPlace, JournalEntry } from '#state/journal.ts';
+import type { DatedJournalPlace, JournalEntry } from '#state/journal.ts';
 
 const at = s.epochMs('When it was accepted');
 
@@ -115,7 +115,7 @@ export function toHistoryView(
 /** The form of the cursor `next` in this view: the time of an entry and its position in the journal. */
 export const HISTORY_CURSOR = {
   pattern: /^\d{1,15}(-\d{1,15}){2}$/,
-  read: (text: string): HistoryPlace => {
+  read: (text: string): DatedJournalPlace => {
     const [at = 0, ms = 0, seq = 0] = text.split('-').map(Number);
     return { at, place: { ms, seq } };
   },

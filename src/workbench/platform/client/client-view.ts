@@ -9,7 +9,7 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import {
   BindingSchema,
   clientGroupSchema,
-  keepIfValid,
+  keepUnlessExpired,
   OverrideSchema,
 } from '#decision/payer/client-state.ts';
 import { LadderSchema } from '#decision/payer/ladder.ts';
@@ -79,8 +79,8 @@ export function toClientView(
       lastPaidAt: findLastPaidAt(outcomes),
       lastUnpaidAt: findLastUnpaidAt(outcomes),
     },
-    binding: keepIfValid(state.binding, now),
-    override: keepIfValid(state.override, now),
+    binding: keepUnlessExpired(state.binding, now),
+    override: keepUnlessExpired(state.override, now),
     facts: excludeRequestFacts(labelFactValues(rules, facts.values)),
     nextVerdict,
     decisions,

@@ -14,7 +14,7 @@ import {
   HttpProblem,
 } from '#checkout/http/request/problems.ts';
 import { WAITS_ENDED_BY_PERSON_MAX } from '#checkout/scoring/ended-waits.ts';
-import { ENDED_WAITS_MAX } from '#decision/payer/changes.ts';
+import { WAITS_ENDED_PER_PAYER_MAX } from '#decision/payer/changes.ts';
 import { BindingSchema, OverrideSchema, overrideGroupSchema } from '#decision/payer/client-state.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { ClientExportSchema } from '#workbench/payers/client-export.ts';
@@ -27,8 +27,13 @@ import {
 import { DECISION_REFUSALS, requireDecision, UNKNOWN_DECISION } from '#workbench/platform/decisions.ts';
 import * as query from '#workbench/platform/parameters.ts';
 import type { PlatformOperationParts } from '#workbench/platform/parts.ts';
-import { TOO_MANY_CHANGES } from '#workbench/platform/refusals.ts';
-import { BINDING_CHANGE, ENDED_WAIT, noteClientChange, OVERRIDE_CHANGE } from './audited-change.ts';
+import { TOO_MANY_AUDITED_CHANGES } from '#workbench/platform/refusals.ts';
+import {
+  BINDING_AUDIT_ACTION,
+  noteClientChange,
+  OVERRIDE_AUDIT_ACTION,
+  WAIT_END_AUDIT_ACTION,
+} from './audited-change.ts';
 import { ClientHistorySchema, HISTORY_CURSOR, toHistoryView } from './client-history.ts';
 import {
   declareClientApprovalOperation,
@@ -195,7 +200,7 @@ const BindingBodySchema = Type.Object({
   requisiteRef: s.key('Reference to the bound requisite', 'requisite-7'),
   acceptorKeys: Type.Array(s.key('An acceptor', 'acceptor-1'), { minItems: 1, maxItems: 20 }),
   method: Type.Optional(s.key('The only method that the binding fits; absent: all')),
-  expiresAt: Type.Optional(s.instant),
+  expiresAt: Type.Optional(s.requestInstantSchema),
 });
 
 const bindClient = declareClientOperation({
@@ -209,7 +214,7 @@ const bindClient = declareClientOperation({
     const { requisiteRef, acceptorKeys, method, expiresAt } = await body();
     const binding = { requisiteRef, acceptorKeys, method: method ?? null, expiresAt: toEpochMs(expiresAt) };
     const change = await parts.service.setBinding(caller.platform, clientIdKey, binding);
-    return noteClientChange(parts, caller, BINDING_CHANGE, clientIdKey, change);
+    return noteClientChange(parts, caller, BINDING_AUDIT_ACTION, clientIdKey, change);
   },
 });
 
@@ -221,14 +226,14 @@ const unbindClient = declareClientOperation({
   answers: NO_CONTENT,
   answer: async ({ caller, clientIdKey }, parts: PlatformOperationParts) => {
     const change = await parts.service.setBinding(caller.platform, clientIdKey, null);
-    await noteClientChange(parts, caller, BINDING_CHANGE, clientIdKey, change);
+    await noteClientChange(parts, caller, BINDING_AUDIT_ACTION, clientIdKey, change);
   },
 });
 
 const OverrideBodySchema = Type.Object({
   group: overrideGroupSchema,
   reason: s.text(1000, 'The reason, for whoever reads it later', 'chargebacks'),
-  expiresAt: Type.Optional(s.instant),
+  expiresAt: Type.Optional(s.requestInstantSchema),
 });
 
 const overrideClient = declareClientApprovalOperation({
@@ -239,7 +244,7 @@ const overrideClient = declareClientApprovalOperation({
   grant: 'clients',
   body: declareJsonBody('OverrideBody', OverrideBodySchema),
   answers: declareJsonAnswer('The override as it is kept', OverrideSchema),
-  refusals: [TOO_MANY_CHANGES],
+  refusals: [TOO_MANY_AUDITED_CHANGES],
   gate: (asked) => readOverride(asked),
   answer: async (asked, { approvals }: PlatformOperationParts) => {
     const { platform, actor } = asked.caller;
@@ -261,11 +266,11 @@ const liftOverride = declareClientOperation({
   description: 'The rules decide about the client again.',
   grant: 'clients',
   answers: NO_CONTENT,
-  refusals: [TOO_MANY_CHANGES],
+  refusals: [TOO_MANY_AUDITED_CHANGES],
   answer: async ({ caller, clientIdKey }, parts: PlatformOperationParts) => {
     parts.audit.admit(caller.actor.text, 'override');
     const change = await parts.service.setOverride(caller.platform, clientIdKey, null, caller.actor.text);
-    await noteClientChange(parts, caller, OVERRIDE_CHANGE, clientIdKey, change);
+    await noteClientChange(parts, caller, OVERRIDE_AUDIT_ACTION, clientIdKey, change);
   },
 });
 
@@ -296,7 +301,7 @@ function createUnknownWaitProblem(detail: string): HttpProblem {
   return new HttpProblem(409, 'no such wait', detail);
 }
 
-const TOO_MANY_OF_PAYER = `${ENDED_WAITS_MAX} waits of this client were ended in the last 24 hours, which is the limit`;
+const TOO_MANY_OF_PAYER = `${WAITS_ENDED_PER_PAYER_MAX} waits of this client were ended in the last 24 hours, which is the limit`;
 
 const TOO_MANY_WAITS_ENDED = declareRefusal(
   'too-many-waits-ended',
@@ -314,7 +319,7 @@ const endWait = declareClientOperation({
   summary: 'End a wait of a client now',
   description: `The client may ask again at once, and gets a requisite if the rules have no other reason to refuse. The level of the
 ladder, the open attempt, counters and a block stay. The payer's page does not learn of it, so tell the payer to ask
-again. At most ${ENDED_WAITS_MAX} waits of a client and ${WAITS_ENDED_BY_PERSON_MAX} by a person may be ended in 24 hours.`,
+again. At most ${WAITS_ENDED_PER_PAYER_MAX} waits of a client and ${WAITS_ENDED_BY_PERSON_MAX} by a person may be ended in 24 hours.`,
   grant: 'waits',
   body: declareJsonBody(
     'WaitEndBody',
@@ -337,7 +342,14 @@ again. At most ${ENDED_WAITS_MAX} waits of a client and ${WAITS_ENDED_BY_PERSON_
       case 'ended':
       case 'repeated': {
         const before = { decisionId, waitUntil: decision.ladderAfter.waitUntil };
-        await noteClientChange(parts, caller, ENDED_WAIT, clientIdKey, { before, after: null }, reason);
+        await noteClientChange(
+          parts,
+          caller,
+          WAIT_END_AUDIT_ACTION,
+          clientIdKey,
+          { before, after: null },
+          reason,
+        );
         return { ended: effect === 'ended' };
       }
       case 'notDue':

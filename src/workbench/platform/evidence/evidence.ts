@@ -16,7 +16,7 @@ import {
   declareRefusal,
   HttpProblem,
   MALFORMED_BODY,
-  refuseKnownErrors,
+  runRefusingKnownErrors,
 } from '#checkout/http/request/problems.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { isRuleVersion, type RuleVersion, ruleVersionSchema } from '#decision/rules/rule-set.ts';
@@ -39,13 +39,13 @@ import { PROPOSAL_REFUSED } from '#workbench/platform/proposals.ts';
 import {
   createUnsoundDraftProblem,
   DRAFT_UNSOUND,
-  toDraftText,
+  parseDraftBody,
 } from '#workbench/platform/rules/drafts/draft-body.ts';
 import {
   parseBodyVersion,
-  refuseTooHeavyWork,
+  RULE_SET_TOO_HEAVY,
   requireSoundRuleSet,
-  TOO_HEAVY,
+  runRefusingTooHeavyWork,
   UNKNOWN_VERSION,
   UNSOUND_VERSION,
 } from '#workbench/platform/rules/rule-version.ts';
@@ -154,10 +154,10 @@ const QUEUE_FULL = declareRefusal('evidence-queue-full', 'The queue of the platf
 const SPAN_BACKWARDS = ['/to', 'must be after from'] as const;
 
 const SPAN_MEMBERS = {
-  from: Type.Optional(s.instant),
-  to: Type.Optional(s.instant),
+  from: Type.Optional(s.requestInstantSchema),
+  to: Type.Optional(s.requestInstantSchema),
   asOf: Type.Optional({
-    ...s.instant,
+    ...s.requestInstantSchema,
     description: 'What was known then: only decisions and reports that had come by this time',
   }),
 } as const;
@@ -196,7 +196,7 @@ const askEvidence = declareOperation({
     UNKNOWN_VERSION,
     DRAFT_UNSOUND,
     PROPOSAL_REFUSED,
-    TOO_HEAVY,
+    RULE_SET_TOO_HEAVY,
     NO_ARCHIVE,
     DESK_BUSY,
     QUEUE_FULL,
@@ -275,16 +275,16 @@ async function readDraft(
 ): Promise<{ readonly draft: DraftText; readonly digest: string } | null> {
   const own = await drafts.open(platform, version);
   const openProposed = () =>
-    refuseKnownErrors(
+    runRefusingKnownErrors(
       () => approvals.openProposedDraft(null, version),
       PROPOSAL_REFUSED.problem,
       ProposalRefused,
     );
   const opened = own ?? (isInstallation(platform) ? await openProposed() : null);
   if (opened === null) return null;
-  const draft = toDraftText({ version, files: opened.files });
+  const draft = parseDraftBody({ version, files: opened.files });
   const begun = { ...draft, from: null };
-  const { digest, problems } = await refuseTooHeavyWork(() => desk.check(platform, begun, null, hungUp));
+  const { digest, problems } = await runRefusingTooHeavyWork(() => desk.check(platform, begun, null, hungUp));
   if (digest === null) throw createUnsoundDraftProblem(draft.version, 'tried', problems);
   return { draft, digest };
 }

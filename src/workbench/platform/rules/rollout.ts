@@ -12,10 +12,10 @@ import {
   declareRefusal,
   HttpProblem,
   MALFORMED_BODY,
-  refuseKnownErrors,
+  runRefusingKnownErrors,
 } from '#checkout/http/request/problems.ts';
 import { optionalObjectiveMembers, pickObjectiveMembers } from '#decision/objective.ts';
-import { createVersionTextSchema } from '#decision/rules/rule-set.ts';
+import { createUncheckedVersionSchema } from '#decision/rules/rule-set.ts';
 import { declareApprovalOperation } from '#workbench/platform/approval-operation.ts';
 import type { RolloutParts } from '#workbench/platform/parts.ts';
 import type { RolloutGoal } from '#workbench/rollout/advance.ts';
@@ -43,13 +43,13 @@ const ReasonSchema = Type.Object({
 });
 
 const RollbackBodySchema = Type.Object({
-  version: Type.Optional(createVersionTextSchema('The candidate to roll back; absent: all candidates')),
+  version: Type.Optional(createUncheckedVersionSchema('The candidate to roll back; absent: all candidates')),
   ...ReasonSchema.properties,
 });
 
 const RolloutBodySchema = Type.Object(
   {
-    version: createVersionTextSchema('The rule set, like p2.v11'),
+    version: createUncheckedVersionSchema('The rule set, like p2.v11'),
     mode: describedChoice(
       {
         shadow: 'decides on copies of requests, and is only compared',
@@ -72,7 +72,7 @@ const RolloutBodySchema = Type.Object(
     ),
     also: Type.Optional(
       Type.Array(
-        Type.Object({ version: createVersionTextSchema('Another candidate'), percent: percentage }),
+        Type.Object({ version: createUncheckedVersionSchema('Another candidate'), percent: percentage }),
         {
           maxItems: OTHER_CANDIDATES_MAX,
           description: 'Further candidates beside `version`, in the same draw: no client is in two of them',
@@ -158,7 +158,7 @@ export const changeRollout = declareApprovalOperation({
     const { platform, actor } = asked.caller;
     const change = await readRolloutBody(asked);
     const rollOut = () => approvals.rollOut({ platform, who: actor.text }, change);
-    return refuseKnownErrors(rollOut, ROLLOUT_REFUSED.problem, RolloutRefused);
+    return runRefusingKnownErrors(rollOut, ROLLOUT_REFUSED.problem, RolloutRefused);
   },
 });
 
@@ -190,7 +190,7 @@ export const rollBackRollout = declareOperation({
     const change = { who: caller.actor.text, at: clock(), reason, revision };
     const version = named === undefined ? null : parseBodyVersion('version', named);
     const rollback = () => rollBack(fleet, loadedRules.rulesDir, change, version);
-    return refuseKnownErrors(rollback, ROLLOUT_REFUSED.problem, RolloutRefused);
+    return runRefusingKnownErrors(rollback, ROLLOUT_REFUSED.problem, RolloutRefused);
   },
 });
 

@@ -4,23 +4,23 @@ import {
   declareJsonAnswer,
   declareOperation,
 } from '#checkout/http/operation/operation.ts';
-import { createVersionTextSchema } from '#decision/rules/rule-set.ts';
+import { createUncheckedVersionSchema } from '#decision/rules/rule-set.ts';
 import { RuleDiffSchema } from '#workbench/authoring/diff/rule-diff.ts';
 import { createHangUpSignal } from '#workbench/platform/hang-up.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import {
   DRAFT_BODY_MEMBERS,
   declareDraftBody,
+  parseDraftBody,
   RULE_DESK_FULL,
   runAtRuleDesk,
-  toDraftText,
 } from './drafts/draft-body.ts';
 import {
   parseBodyVersion,
-  refuseTooHeavyWork,
+  RULE_SET_TOO_HEAVY,
   requiredVersionParameter,
   requireSoundRuleSet,
-  TOO_HEAVY,
+  runRefusingTooHeavyWork,
   UNKNOWN_VERSION,
   UNSOUND_VERSION,
 } from './rule-version.ts';
@@ -39,11 +39,11 @@ const compareRuleFolders = declareOperation({
     'The differences and examples; both are empty when the versions decide alike',
     RuleDiffSchema,
   ),
-  refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, TOO_HEAVY],
+  refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, RULE_SET_TOO_HEAVY],
   answer: async ({ ctx, caller }, { loadedRules, desk }: RuleParts) => {
     const before = requireSoundRuleSet(BEFORE.read(ctx), loadedRules);
     const after = requireSoundRuleSet(AFTER.read(ctx), loadedRules);
-    const diff = await refuseTooHeavyWork(() =>
+    const diff = await runRefusingTooHeavyWork(() =>
       desk.compare(caller.platform, before.version, after.version, createHangUpSignal(ctx)),
     );
     if (diff === null) throw UNSOUND_VERSION.problem(after.version);
@@ -61,20 +61,20 @@ const compareDraft = declareOperation({
     'CompareDraftBody',
     Type.Object({
       ...DRAFT_BODY_MEMBERS,
-      before: createVersionTextSchema('The version to compare it with, like p2.v10'),
+      before: createUncheckedVersionSchema('The version to compare it with, like p2.v10'),
     }),
   ),
   answers: declareJsonAnswer(
     'The differences and examples; both are empty when the versions decide alike',
     RuleDiffSchema,
   ),
-  refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, TOO_HEAVY, RULE_DESK_FULL],
+  refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, RULE_SET_TOO_HEAVY, RULE_DESK_FULL],
   answer: ({ ctx, body, caller }, { loadedRules, desk }: RuleParts) =>
     runAtRuleDesk(desk, caller, async () => {
       const { before: named, ...draft } = await body();
       const before = requireSoundRuleSet(parseBodyVersion('before', named), loadedRules);
-      const diff = await refuseTooHeavyWork(() =>
-        desk.compare(caller.platform, before.version, toDraftText(draft), createHangUpSignal(ctx)),
+      const diff = await runRefusingTooHeavyWork(() =>
+        desk.compare(caller.platform, before.version, parseDraftBody(draft), createHangUpSignal(ctx)),
       );
       if (diff === null) throw UNSOUND_VERSION.problem(draft.version);
       return diff;

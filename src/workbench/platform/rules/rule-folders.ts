@@ -10,9 +10,9 @@ import {
   declareOperation,
   type GrantedRequest,
 } from '#checkout/http/operation/operation.ts';
-import { declareRefusal, HttpProblem, refuseKnownErrors } from '#checkout/http/request/problems.ts';
+import { declareRefusal, HttpProblem, runRefusingKnownErrors } from '#checkout/http/request/problems.ts';
 import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
-import { DOMAINS } from '#decision/facts/fact.ts';
+import { FACT_DOMAIN_SCHEMAS } from '#decision/facts/fact.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { LadderSettings } from '#decision/payer/ladder.ts';
 import { locationSchema, RuleProblemSchema } from '#decision/rules/problem.ts';
@@ -34,8 +34,8 @@ import { createHangUpSignal } from '#workbench/platform/hang-up.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import {
   BAD_VERSION,
-  refuseTooHeavyWork,
-  TOO_HEAVY,
+  RULE_SET_TOO_HEAVY,
+  runRefusingTooHeavyWork,
   UNKNOWN_VERSION,
   VERSION_IN_PATH,
 } from './rule-version.ts';
@@ -121,7 +121,7 @@ export const OpenedRuleFolderSchema = s.named(
     facts: s.list(
       s.shape('A fact that the rules ask for', {
         label: s.plainText('With its window, like "verdicts(10m)"', 'attemptOpen'),
-        domain: s.oneOf('type', DOMAINS, 'What values the fact can have'),
+        domain: s.oneOf('type', FACT_DOMAIN_SCHEMAS, 'What values the fact can have'),
         unit: s.nullable(s.plainText('The unit of its values; null: none')),
         description: s.plainText('What it counts', 'A requisite was granted and is not paid yet'),
       }),
@@ -162,13 +162,13 @@ const readRuleFolder = declareOperation({
     'The rule set; one that has problems has no ladder and no coverage',
     OpenedRuleFolderSchema,
   ),
-  refusals: [BAD_VERSION, UNKNOWN_VERSION, TOO_HEAVY],
+  refusals: [BAD_VERSION, UNKNOWN_VERSION, RULE_SET_TOO_HEAVY],
   answer: async (
     { ctx, caller },
     { loadedRules, desk }: RuleParts,
   ): Promise<s.ValueOf<typeof OpenedRuleFolderSchema>> => {
     const version = VERSION_IN_PATH.read(ctx);
-    const opened = await refuseTooHeavyWork(() =>
+    const opened = await runRefusingTooHeavyWork(() =>
       desk.open(caller.platform, version, createHangUpSignal(ctx)),
     );
     if (opened === null) throw UNKNOWN_VERSION.problem(version);
@@ -275,13 +275,19 @@ const releaseVersion = declareApprovalOperation({
   parameters: [VERSION_IN_PATH],
   body: declareJsonBody('ReleaseBody', ReleaseBodySchema),
   answers: declareJsonAnswer('The released version', ReleasedVersionSchema),
-  refusals: [BAD_VERSION, RELEASE_REFUSED, TOO_HEAVY],
+  refusals: [BAD_VERSION, RELEASE_REFUSED, RULE_SET_TOO_HEAVY],
   readChange: async (asked) => readReleaseChange(asked),
   answer: async (asked, { approvals }: RuleParts) => {
     const change = await readReleaseChange(asked);
     const { platform, actor } = asked.caller;
-    const release = () => refuseTooHeavyWork(() => approvals.release({ platform, who: actor.text }, change));
-    const lost = await refuseKnownErrors(release, RELEASE_REFUSED.problem, DraftRefused, ProposalRefused);
+    const release = () =>
+      runRefusingTooHeavyWork(() => approvals.release({ platform, who: actor.text }, change));
+    const lost = await runRefusingKnownErrors(
+      release,
+      RELEASE_REFUSED.problem,
+      DraftRefused,
+      ProposalRefused,
+    );
     return { version: change.version, digest: change.digest, lostCases: lost };
   },
 });

@@ -1,4 +1,4 @@
-import { LimitExceeded } from '#base/work/background-work.ts';
+import { JobTimeOrMemoryExceeded } from '#base/work/background-work.ts';
 import { createParameterProblem, type Parameter } from '#checkout/http/operation/parameter.ts';
 import {
   createBadRequestProblem,
@@ -6,7 +6,7 @@ import {
   declareRefusal,
   HttpProblem,
   MALFORMED_BODY,
-  refuseKnownErrors,
+  runRefusingKnownErrors,
 } from '#checkout/http/request/problems.ts';
 import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import {
@@ -82,7 +82,7 @@ export function parseBodyVersion(member: string, text: string): RuleVersion {
   throw MALFORMED_BODY.problem(`/${member}`, `must be ${RULE_VERSION_FORM}`);
 }
 
-export const TOO_HEAVY = declareRefusal(
+export const RULE_SET_TOO_HEAVY = declareRefusal(
   'rule-set-too-heavy',
   'Work on the rule set took more computing time or memory than a node allows.',
   (limit: string) =>
@@ -94,9 +94,9 @@ export const TOO_HEAVY = declareRefusal(
   'it took more than 8 s of computing time',
 );
 
-/** Runs work on rule files. Throws the refusal TOO_HEAVY if the work takes too much computing time or memory. */
-export function refuseTooHeavyWork<T>(work: () => Promise<T>): Promise<T> {
-  return refuseKnownErrors(work, TOO_HEAVY.problem, LimitExceeded);
+/** Runs work on rule files. Throws the refusal RULE_SET_TOO_HEAVY if the work takes too much computing time or memory. */
+export function runRefusingTooHeavyWork<T>(work: () => Promise<T>): Promise<T> {
+  return runRefusingKnownErrors(work, RULE_SET_TOO_HEAVY.problem, JobTimeOrMemoryExceeded);
 }
 
 /**

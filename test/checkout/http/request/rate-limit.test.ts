@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { findCallerAddress } from '#checkout/http/request/rate-limit.ts';
+import { getCallerAddress } from '#checkout/http/request/rate-limit.ts';
 import { type BucketSettings, LocalRateBuckets, takeToken } from '#state/rate-buckets.ts';
 import { listening } from '../../../servers/listening.ts';
 import { call } from '../../../service/http-call.ts';
@@ -132,7 +132,7 @@ describe('the caller address of a request', () => {
     address = async (forwarded, trustedProxies) => {
       const { promise, resolve } = Promise.withResolvers<string>();
       server.once('request', (req, res) => {
-        resolve(findCallerAddress(req, trustedProxies));
+        resolve(getCallerAddress(req, trustedProxies));
         res.end();
       });
       const lines = forwarded.map((value) => `X-Forwarded-For: ${value}\r\n`).join('');

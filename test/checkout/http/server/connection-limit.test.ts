@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import Koa from 'koa';
 import { CONNECTIONS_PER_ADDRESS_MAX } from '#application.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
-import { limitConnections } from '#checkout/http/server/listener.ts';
+import { limitConnectionsPerAddress } from '#checkout/http/server/listener.ts';
 import { compressAnswers } from '#workbench/platform/compress-answers.ts';
 import { listening, serving } from '../../../servers/listening.ts';
 import { until } from '../../../servers/until.ts';
@@ -20,7 +20,7 @@ describe('connections of one address', () => {
 
   beforeEach(async () => {
     server = createServer((_req, res) => res.end('here'));
-    limitConnections(server, PER_ADDRESS_MAX);
+    limitConnectionsPerAddress(server, PER_ADDRESS_MAX);
     port = Number(new URL(await listening(server)).port);
   });
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { answerHalfClosed } from '#checkout/http/server/half-close.ts';
+import { allowHalfClosedCallers } from '#checkout/http/server/half-close.ts';
 import { serving } from '../../../servers/listening.ts';
 import { until } from '../../../servers/until.ts';
 import { scoreBody, verdictBody } from '../../../service/request-bodies.ts';
@@ -55,7 +55,7 @@ describe('a caller who closes for writing', () => {
     const { server, url, stop } = await serving((_req, res) => {
       res.once('close', () => end());
     });
-    answerHalfClosed(server);
+    allowHalfClosedCallers(server);
     const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true });
     socket.on('error', () => {});
     await once(socket, 'connect');

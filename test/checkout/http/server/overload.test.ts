@@ -3,7 +3,12 @@ import { expect } from 'chai';
 import Koa from 'koa';
 import { pino } from 'pino';
 import { QueueFull } from '#base/work/fair-queue.ts';
-import { answerProblems, NOT_FOUND, OVERLOADED, TOO_MANY_AT_ONCE } from '#checkout/http/request/refusals.ts';
+import {
+  createErrorMiddleware,
+  NOT_FOUND,
+  OVERLOADED,
+  TOO_MANY_AT_ONCE,
+} from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { countWork, delayOverloadRefusals, shedOverload } from '#checkout/http/server/overload.ts';
 import { WorkLimit } from '#checkout/http/server/work-limit.ts';
@@ -115,7 +120,7 @@ describe('an overloaded service', () => {
     };
     const pauses: number[] = [];
     const app = new Koa<RequestState>();
-    app.use(answerProblems(pino({ enabled: false })));
+    app.use(createErrorMiddleware(pino({ enabled: false })));
     app.use(delayOverloadRefusals(async (ms) => pauses.push(ms)));
     app.use(({ path }) => {
       throw refusals[path.split('/').at(-1) ?? ''] ?? new Error(path);

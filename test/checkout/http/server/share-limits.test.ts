@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { createLog } from '#base/log.ts';
-import { answerProblems } from '#checkout/http/request/refusals.ts';
+import { createErrorMiddleware } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { ListenerShares } from '#workbench/platform/listener-shares.ts';
 import { listening } from '../../../servers/listening.ts';
@@ -22,7 +22,7 @@ describe('the shares of a listener', () => {
   beforeEach(async () => {
     waiting = [];
     const app = new Koa<RequestState>();
-    app.use(answerProblems(createLog('silent')));
+    app.use(createErrorMiddleware(createLog('silent')));
     const limits = { listenerMax: 4, ownerMax: 3, addressMax: 3, keyMax: 2 };
     const shares = new ListenerShares(limits, ['/livez', '/metrics'], 1);
     app.use(shares.limit);

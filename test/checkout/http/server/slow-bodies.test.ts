@@ -8,17 +8,17 @@ import { createLog } from '#base/log.ts';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
 import {
   addOperationRoutes,
+  createExactPathRouter,
   createSearchQueue,
-  createStrictRouter,
   createTaggedOperations,
   declareJsonBody,
   mountRoutes,
 } from '#checkout/http/operation/operation.ts';
-import { answerProblems } from '#checkout/http/request/refusals.ts';
+import { createErrorMiddleware } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { cutOffLateBodies } from '#checkout/http/server/listener.ts';
-import { PLATFORM_SHARE_LIMITS } from '#workbench/platform/listener-shares.ts';
-import { declareOpenOperation } from '#workbench/platform/open-operation.ts';
+import { PLATFORM_LISTENER_LIMITS } from '#workbench/platform/listener-shares.ts';
+import { declareKeylessOperation } from '#workbench/platform/open-operation.ts';
 import { listening, serving } from '../../../servers/listening.ts';
 import { until } from '../../../servers/until.ts';
 import { call } from '../../../service/http-call.ts';
@@ -65,7 +65,7 @@ describe('callers who send their bodies slowly', () => {
     const [slow, other] = [await service.tenant('slow'), await service.tenant('other')];
     for (const { key } of [slow, await service.tenant('slow')]) {
       const head = `/v1/platform/outcomes HTTP/1.1\r\nX-KA-Access-Key: ${key}\r\nContent-Type: application/x-ndjson`;
-      await beginSlowly(PLATFORM_SHARE_LIMITS.ownerMax / 2, slow.platformUrl, head);
+      await beginSlowly(PLATFORM_LISTENER_LIMITS.ownerMax / 2, slow.platformUrl, head);
     }
     await until('it has its share', async () => (await slow.ask('GET', 'session')).status === 429);
     expect((await slow.ask('GET', 'session')).body.detail).to.match(/^Too many requests of this platform /);
@@ -99,7 +99,7 @@ describe('a request that is answered before its body came', () => {
 });
 
 describe('the body of an operation that needs no key', () => {
-  const open = declareOpenOperation({
+  const open = declareKeylessOperation({
     route: 'post /open',
     label: 'open',
     summary: '',
@@ -113,7 +113,7 @@ describe('the body of an operation that needs no key', () => {
   after(remove);
 
   it('is refused when it does not come in time', async () => {
-    const router = createStrictRouter('');
+    const router = createExactPathRouter('');
     addOperationRoutes(router, createTaggedOperations('', { open }), null, {
       keys: new AccessKeys(store.documents, Date.now),
       browsers: null,
@@ -124,7 +124,7 @@ describe('the body of an operation that needs no key', () => {
       searches: createSearchQueue(),
     });
     const app = new Koa<RequestState>();
-    app.use(answerProblems(createLog('silent')));
+    app.use(createErrorMiddleware(createLog('silent')));
     mountRoutes(app, router);
     const { url, stop } = await serving(app.callback());
     const answer = await rawExchange(

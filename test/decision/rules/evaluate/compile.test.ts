@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { chooseVerdictRule } from '#decision/assess.ts';
 import { NO_SHARING_QUESTION, type NullableFactValue } from '#decision/facts/fact.ts';
-import { createAttributeHmacs } from '#decision/pseudonym.ts';
-import { type FactRef, keepsPseudonym } from '#decision/rules/condition.ts';
-import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { createAttributePseudonymizer } from '#decision/pseudonym.ts';
+import { type FactRef, isPseudonymFact } from '#decision/rules/condition.ts';
+import { compileWithOtherHmacs } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { DECLARING, randomVerdicts, readingsOf, valuesOf } from '../../../rule-fixtures/random-rules.ts';
 import { edited, whole } from '../../../rule-fixtures/sound-rules.ts';
@@ -14,15 +14,18 @@ const RULES_A_RUN = 20;
 const RUNS = 100;
 
 function withVerdicts(verdicts: string): RuleSet {
-  return rehashRuleSet(edited({ 'verdicts.yaml': whole(verdicts), 'ruleset.yaml': DECLARING }), HMACS);
+  return compileWithOtherHmacs(
+    edited({ 'verdicts.yaml': whole(verdicts), 'ruleset.yaml': DECLARING }),
+    HMACS,
+  );
 }
 
 /** While the secret of pseudonyms changes. */
-const HMACS = createAttributeHmacs(['the present secret', 'the secret before']);
+const HMACS = createAttributePseudonymizer(['the present secret', 'the secret before']);
 
 /** The values with those of pseudonyms as decisions have them, under either secret. */
 function asKept(ref: FactRef, values: readonly NullableFactValue[]): readonly NullableFactValue[] {
-  if (!keepsPseudonym(ref)) return values;
+  if (!isPseudonymFact(ref)) return values;
   return values.flatMap((value): readonly NullableFactValue[] =>
     typeof value === 'string' ? [...HMACS.derivePseudonyms(value)] : [value],
   );
@@ -149,7 +152,7 @@ describe('compiled rules', () => {
     expect(JSON.stringify(rule?.condition)).to.include('411111').and.not.to.include('hmac:');
     let asked = 0;
     const counting = { ...HMACS, derivePseudonyms: (text: string) => [text, String(++asked)] };
-    const ready = rehashRuleSet(rules, counting).verdicts.rules[0];
+    const ready = compileWithOtherHmacs(rules, counting).verdicts.rules[0];
     const once = asked;
     for (let time = 0; time < 3; time++) ready?.matches(rules.facts.map(() => null));
     expect([once, asked]).to.deep.equal([1, 1]);
@@ -157,7 +160,7 @@ describe('compiled rules', () => {
 
   it('stay what they are where no pseudonym is compared with a constant', () => {
     const rules = edited({});
-    expect(rehashRuleSet(rules, HMACS)).to.equal(rules);
+    expect(compileWithOtherHmacs(rules, HMACS)).to.equal(rules);
   });
 
   it('compare two attributes, and nothing where one of them is not known', async () => {

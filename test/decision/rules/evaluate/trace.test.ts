@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { NullableFactValue } from '#decision/facts/fact.ts';
-import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
+import { NO_ATTRIBUTE_PSEUDONYMIZER } from '#decision/payer/attribute-hmacs.ts';
 import { toEngineConditions } from '#decision/rules/evaluate/engine.ts';
 import { type ConditionTrace, traceCondition, traceRuleSet } from '#decision/rules/evaluate/trace.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
@@ -92,7 +92,7 @@ describe('the trace of a rule set', () => {
             : [];
       return [trace.kind, trace.passed, ...inner];
     };
-    expect(outline(traceCondition(nested.written, seen, NO_ATTRIBUTE_HMACS))).to.deep.equal([
+    expect(outline(traceCondition(nested.written, seen, NO_ATTRIBUTE_PSEUDONYMIZER))).to.deep.equal([
       'any',
       true,
       ['not', true, ['reference', false, ['all', false, ['comparison', false]]]],

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { NO_ATTRIBUTE_HMACS } from '#decision/payer/attribute-hmacs.ts';
+import { NO_ATTRIBUTE_PSEUDONYMIZER } from '#decision/payer/attribute-hmacs.ts';
 import { formatSeenFact } from '#decision/rules/condition-text.ts';
 import { traceCondition } from '#decision/rules/evaluate/trace.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
 import { analyzeRules } from '#workbench/authoring/analyze-rules.ts';
-import { listRuleDifferences } from '#workbench/authoring/diff/rule-diff.ts';
+import { listRuleSetDifferences } from '#workbench/authoring/diff/rule-diff.ts';
 import { editsOf, itTellsOfEdits } from '../../../rule-fixtures/rule-edits.ts';
 import { edited, editedFiles } from '../../../rule-fixtures/sound-rules.ts';
 
@@ -31,9 +31,9 @@ describe('a list of a rule set', () => {
     expect([...rules.lists.values()]).to.deep.equal([
       { name: 'fast-methods', description: 'Settled at once.', values: ['card', 'wallet'] },
     ]);
-    const [seen] = partsOf(traceCondition(rule.condition, values('wallet'), NO_ATTRIBUTE_HMACS));
+    const [seen] = partsOf(traceCondition(rule.condition, values('wallet'), NO_ATTRIBUTE_PSEUDONYMIZER));
     expect(seen && formatSeenFact(seen)).to.equal('method is wallet, an entry of the list fast-methods');
-    const [other] = partsOf(traceCondition(rule.condition, values('transfer'), NO_ATTRIBUTE_HMACS));
+    const [other] = partsOf(traceCondition(rule.condition, values('transfer'), NO_ATTRIBUTE_PSEUDONYMIZER));
     expect(other && formatSeenFact(other)).to.equal(
       'method is transfer, none of those on the list fast-methods',
     );
@@ -55,7 +55,8 @@ describe('a list of a rule set', () => {
     const before = edited(FAST);
     const after = edited(withList('entries: [wallet, card, voucher]\\n'));
     const without = edited({});
-    const texts = (a: typeof before, b: typeof before) => listRuleDifferences(a, b).map(({ text }) => text);
+    const texts = (a: typeof before, b: typeof before) =>
+      listRuleSetDifferences(a, b).map(({ text }) => text);
     expect(texts(before, after)).to.deep.equal(['list fast-methods: added voucher']);
     expect(texts(after, before)).to.deep.equal(['list fast-methods: removed voucher']);
     expect(texts(without, before)).to.deep.equal([

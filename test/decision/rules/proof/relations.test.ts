@@ -9,7 +9,7 @@ import { computePaymentScore } from '#decision/payer/payment-score.ts';
 import type { VerdictRequest } from '#decision/requests.ts';
 import type { FactRef } from '#decision/rules/condition.ts';
 import { createMatcher } from '#decision/rules/matcher.ts';
-import { type AssumedRequest, collectKnowledge, type Relation } from '#decision/rules/proof/knowledge.ts';
+import { type AssumedRequestKind, collectKnowledge, type Relation } from '#decision/rules/proof/knowledge.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { Simulation } from '#decision/simulation.ts';
 import { declaring } from '../../../rule-fixtures/declared-attributes.ts';
@@ -74,7 +74,7 @@ function relationHolds(relation: Relation, values: Values): boolean {
 /** What is known at `moment` and yet does not hold for the facts of a decision. */
 function broken(
   facts: Readonly<Record<string, NullableFactValue>>,
-  moment: AssumedRequest,
+  moment: AssumedRequestKind,
 ): readonly string[] {
   const byLabel = new Map(Object.entries(facts));
   const values = RULES.facts.map(({ label }) => byLabel.get(label) ?? null);

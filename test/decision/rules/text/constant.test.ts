@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import {
   listWrittenConstants,
   requireWrittenConstant,
+  rewriteConstantValues,
   type WrittenConstant,
-  writeConstantValues,
 } from '#decision/rules/text/constant.ts';
-import { loadDraft } from '#decision/rules/text/draft-text.ts';
+import { compileDraft } from '#decision/rules/text/draft-text.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { RULES_FOLDER } from '../../../service/current-rules.ts';
 
@@ -94,7 +94,7 @@ describe('the constants of a rule set', () => {
         outsideOf(one).map((value) => [one, value] as const),
       );
       for (const [constant, value] of texts) {
-        const places = problemsOf(writeConstantValues(sound, [[constant, value]])).map(({ at }) => at);
+        const places = problemsOf(rewriteConstantValues(sound, [[constant, value]])).map(({ at }) => at);
         expect(places, `${constant.path}=${value}`).to.deep.include(constant.at);
       }
     }
@@ -103,7 +103,7 @@ describe('the constants of a rule set', () => {
   it('take either end of their range', () => {
     for (const constant of listWrittenConstants(manifold())) {
       for (const value of endsOf(constant)) {
-        const edited = writeConstantValues(manifold(), [[constant, value]]);
+        const edited = rewriteConstantValues(manifold(), [[constant, value]]);
         const messages = problemsOf(edited).map(({ message }) => message);
         expect(messages.join('\n'), `${constant.path}=${value}`).not.to.match(
           /must be (?:from|a |one|true|at most)|looks back/,
@@ -132,12 +132,12 @@ describe('the constants of a rule set', () => {
   it('are replaced where they stand, and nothing else in the file', () => {
     fc.assert(
       fc.property(fc.shuffledSubarray([...listWrittenConstants(files)], { minLength: 1 }), (some) => {
-        const same = writeConstantValues(
+        const same = rewriteConstantValues(
           files,
           some.map((constant) => [constant, constant.text]),
         );
         expect([...same]).to.deep.equal([...files]);
-        const marked = writeConstantValues(
+        const marked = rewriteConstantValues(
           files,
           some.map((constant) => [constant, 'changed']),
         );
@@ -157,7 +157,7 @@ describe('the constants of a rule set', () => {
     ]);
     const found = listWrittenConstants(bins).filter(({ path }) => path.includes('method'));
     expect(found.map(({ text }) => text)).to.deep.equal(['411111', 'card', 'true', 'a: b']);
-    const same = writeConstantValues(
+    const same = rewriteConstantValues(
       bins,
       found.map((constant) => [constant, constant.text]),
     );
@@ -172,9 +172,9 @@ describe('the constants of a rule set', () => {
 
   it('make a rule set that decides by them', () => {
     const path = 'ladder.levels[0]';
-    const draft = loadDraft(
+    const draft = compileDraft(
       'p2.v10',
-      writeConstantValues(files, [[requireWrittenConstant(files, path), '20s']]),
+      rewriteConstantValues(files, [[requireWrittenConstant(files, path), '20s']]),
     );
     expect(draft.ok && draft.ruleSet.settings.ladder.levelsMs[0]).to.equal(20_000);
     expect(draft.ok && draft.ruleSet.released).to.equal(false);
@@ -204,7 +204,7 @@ function manifold(): ReadonlyMap<string, string> {
 }
 
 function problemsOf(files: ReadonlyMap<string, string>) {
-  const draft = loadDraft(files.get('ruleset.yaml')?.match(/ruleVersion: (\S+)/)?.[1] ?? '', files);
+  const draft = compileDraft(files.get('ruleset.yaml')?.match(/ruleVersion: (\S+)/)?.[1] ?? '', files);
   return draft.ok ? [] : draft.problems;
 }
 

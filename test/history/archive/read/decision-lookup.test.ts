@@ -16,7 +16,7 @@ import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import { filterConditionSql } from '#history/archive/read/decision-sql.ts';
 import {
   type FoundDecisions,
-  findInPages,
+  findDecisionsInPages,
   LOOKED_AT_DECISIONS_MAX,
   PAGE_DECISIONS_MAX,
 } from '#history/archive/read/found-decisions.ts';
@@ -389,14 +389,18 @@ const toldOf = (
 describe('a search back through decisions', () => {
   it('goes on over pages until nothing is left', async () => {
     const all = decisions(2 * PAGE_DECISIONS_MAX + 1, PAGE_DECISIONS_MAX);
-    const { decisions: found, next, lookedAt } = await findInPages(paged(all).nextPage, { rule: 'rare' }, 10);
+    const {
+      decisions: found,
+      next,
+      lookedAt,
+    } = await findDecisionsInPages(paged(all).nextPage, { rule: 'rare' }, 10);
     expect(found.length).to.equal(2);
     expect(toldOf(lookedAt, next)).to.deep.equal([all.length, T0 + 1, true, null]);
   });
 
   it('reads one more page after a full last one', async () => {
     const { pages, nextPage } = paged(decisions(PAGE_DECISIONS_MAX, PAGE_DECISIONS_MAX));
-    const { next, lookedAt } = await findInPages(nextPage, { rule: 'none' }, 10);
+    const { next, lookedAt } = await findDecisionsInPages(nextPage, { rule: 'none' }, 10);
     expect(pages.given).to.equal(2);
     expect(toldOf(lookedAt, next)).to.deep.equal([PAGE_DECISIONS_MAX, T0 + 1, true, null]);
   });
@@ -404,7 +408,7 @@ describe('a search back through decisions', () => {
   it('reads no more pages than the limit needs, and does not claim to have seen all', async () => {
     const all = decisions(5 * PAGE_DECISIONS_MAX, 10);
     const { pages, nextPage } = paged(all);
-    const { decisions: found, next, lookedAt } = await findInPages(nextPage, { rule: 'rare' }, 3);
+    const { decisions: found, next, lookedAt } = await findDecisionsInPages(nextPage, { rule: 'rare' }, 3);
     expect(found.length).to.equal(3);
     expect(pages.given).to.equal(1);
     expect(toldOf(lookedAt, next)).to.deep.equal([
@@ -417,14 +421,14 @@ describe('a search back through decisions', () => {
 
   it('does not claim to have seen all when the limit falls before the last decision', async () => {
     const all = decisions(3, 2);
-    const { next, lookedAt } = await findInPages(paged(all).nextPage, { rule: 'rare' }, 1);
+    const { next, lookedAt } = await findDecisionsInPages(paged(all).nextPage, { rule: 'rare' }, 1);
     expect(toldOf(lookedAt, next)).to.deep.equal([2, T0 + 2, false, all[1]?.decisionId]);
   });
 
   it('gives up after a number of decisions, however many are left', async () => {
     const all = decisions(LOOKED_AT_DECISIONS_MAX + PAGE_DECISIONS_MAX, 1_000_000);
     const { pages, nextPage } = paged(all);
-    const { decisions: found, next, lookedAt } = await findInPages(nextPage, { rule: 'rare' }, 1);
+    const { decisions: found, next, lookedAt } = await findDecisionsInPages(nextPage, { rule: 'rare' }, 1);
     expect(found).to.deep.equal([]);
     // One more page shows that the last millisecond has ended.
     expect(pages.given * PAGE_DECISIONS_MAX).to.equal(LOOKED_AT_DECISIONS_MAX + PAGE_DECISIONS_MAX);
@@ -440,7 +444,7 @@ describe('a search back through decisions', () => {
     const all = decisions(LOOKED_AT_DECISIONS_MAX + PAGE_DECISIONS_MAX, 1_000_000);
     const after = parseDecisionId(all.at(-2)?.decisionId ?? '') ?? undefined;
     const filter = after === undefined ? {} : { after };
-    const { next, lookedAt } = await findInPages(paged(all).nextPage, filter, 1);
+    const { next, lookedAt } = await findDecisionsInPages(paged(all).nextPage, filter, 1);
     expect([lookedAt.complete, next]).to.deep.equal([false, null]);
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
+import { type PlatformName, toClientNumberText } from '#decision/payer/client-key.ts';
 import { EventFeed, type FeedEvent } from '#history/archive/read/event-feed.ts';
 import type { JournalGap } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
@@ -74,7 +74,7 @@ describeOnStores('the feed of events', (store) => {
     await place.shipAll();
     await store().erase(gone);
     await verdict(store(), gone, 'after', T0 + 1);
-    const expected = [`erasure ${toClientNumber(gone.hash)}`, 'ann after'];
+    const expected = [`erasure ${toClientNumberText(gone.hash)}`, 'ann after'];
     for (const isShipped of [false, true]) {
       if (isShipped) await place.shipAll();
       expect((await readAll(feed, platform, first.cursor, 10)).map(labelOf)).to.deep.equal(expected);
@@ -95,7 +95,7 @@ describeOnStores('the feed of events', (store) => {
     // Those of one millisecond have no order, so the first page may have had either client.
     const told = records.map(labelOf);
     const missing = ['bob 1', 'bob 2', 'bob 3'].filter((label) => !told.includes(label));
-    const expected = [...missing, `erasure ${toClientNumber(gone.hash)}`];
+    const expected = [...missing, `erasure ${toClientNumberText(gone.hash)}`];
     expect(await rest()).to.have.members(expected);
     await place.shipAll();
     expect(await rest()).to.have.members(expected);
@@ -111,7 +111,7 @@ describeOnStores('the feed of events', (store) => {
     const after = (days: number) => place.shipper({ clock: () => Date.now() + days * 24 * 3_600_000 });
     const told = async () => (await readAll(feed, platform, first.cursor, 10)).map(labelOf);
     await place.shipAll(after(29));
-    expect(await told()).to.deep.equal([`erasure ${toClientNumber(gone.hash)}`]);
+    expect(await told()).to.deep.equal([`erasure ${toClientNumberText(gone.hash)}`]);
     await place.shipAll(after(31));
     expect(await told()).to.deep.equal(['erasure ']);
     const segments = place.archive.listSegments(place.archive.read(), { table: 'erasures', platform });

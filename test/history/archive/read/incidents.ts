@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Decision } from '#decision/decision.ts';
 import { isRuleVersion, type RuleVersion, type Verdict } from '#decision/rules/rule-set.ts';
 import type { SplitName } from '#history/archive/read/exploration.ts';
-import { importJournal } from '#history/archive/ship/journal-file.ts';
+import { importJournalAsArchive } from '#history/archive/ship/journal-file.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
 import { seeded } from '../../../simulation/seeded-random.ts';
 import { decisionFor, newClient, newPlatform, T0 } from '../../../state/clients.ts';
@@ -105,7 +105,7 @@ export async function archiveOfIncidents(seed: number): Promise<string> {
   });
   const [journal, folder] = [join(temporaryDirectory(), 'journal.ndjson'), temporaryDirectory()];
   writeFileSync(journal, lines.join(''));
-  await importJournal(journal, folder, { threads: 1, memoryMiB: 256 });
+  await importJournalAsArchive(journal, folder, { threads: 1, memoryMiB: 256 });
   return folder;
 }
 

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import type { Decision } from '#decision/decision.ts';
-import { type ClientKey, toClientNumber } from '#decision/payer/client-key.ts';
-import { readErasedClientNumbers } from '#history/archive/archive.ts';
+import { type ClientKey, toClientNumberText } from '#decision/payer/client-key.ts';
+import { readUnshippedErasedClientNumbers } from '#history/archive/archive.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import { queryArchive } from '#history/archive/read/query.ts';
 import { UnshippedRows } from '#history/archive/read/unshipped-rows.ts';
-import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
+import { createSnapshotOpener, withSnapshotFiles } from '#history/archive/snapshot.ts';
 import { type Evidence, withEvidence } from '#history/evidence/source/evidence.ts';
 import { createInputView } from '#history/evidence/source/shared-devices.ts';
 import type { Store } from '#state/store.ts';
@@ -63,7 +63,7 @@ describeOnArchives('an erased client before the archive is rewritten', (store, o
   });
 
   it('is not in evidence', async () => {
-    const erasedNow = await readErasedClientNumbers(store());
+    const erasedNow = await readUnshippedErasedClientNumbers(store());
     const look = async (evidence: Evidence) => {
       await createInputView(evidence, []);
       const clientsIn = async (view: string) =>
@@ -72,16 +72,16 @@ describeOnArchives('an erased client before the archive is rewritten', (store, o
         );
       return Promise.all(['decisions', 'outcomes', 'orders', 'inputs'].map(clientsIn));
     };
-    const seen = await withFiles(createSnapshotOpener(place.node()), EVERYTHING, ({ folder }) =>
+    const seen = await withSnapshotFiles(createSnapshotOpener(place.node()), EVERYTHING, ({ folder }) =>
       withEvidence(all({ kind: 'archive', folder, erased: erasedNow }), look),
     );
-    const bob = [toClientNumber(other.hash)];
+    const bob = [toClientNumberText(other.hash)];
     expect(seen).to.deep.equal([bob, bob, bob, bob]);
   });
 
   it('is not in answers to SQL', async () => {
     const ask = (sql: string) =>
-      readErasedClientNumbers(store()).then((clients) => answer(sql, place, clients));
+      readUnshippedErasedClientNumbers(store()).then((clients) => answer(sql, place, clients));
     expect(await ask(CLIENTS)).to.deep.equal(['bob']);
     expect(await ask('SELECT client_id_key FROM outcomes')).to.deep.equal(['bob']);
   });
@@ -90,7 +90,7 @@ describeOnArchives('an erased client before the archive is rewritten', (store, o
     const returned = await verdict(store(), erased, 'order-3', T0 + 10);
     expect((await lookup.ofClient(erased, 10)).decisions).to.deep.equal([returned]);
     await place.shipAll();
-    expect(await readErasedClientNumbers(store())).to.deep.equal([]);
+    expect(await readUnshippedErasedClientNumbers(store())).to.deep.equal([]);
     const found = await reader.decisionsOfClient(erased, 10, Number.MAX_SAFE_INTEGER);
     expect(found.decisions).to.deep.equal([returned]);
   });
@@ -102,7 +102,7 @@ const LIMITS = { rowsMax: 100, timeoutMs: 30_000, memoryMiB: 256 };
 const EVERYTHING = () => true;
 
 function answer(sql: string, { node }: ArchivedStore, clients: readonly string[]) {
-  return withFiles(createSnapshotOpener(node()), EVERYTHING, async ({ folder }) => {
+  return withSnapshotFiles(createSnapshotOpener(node()), EVERYTHING, async ({ folder }) => {
     const { answer: told } = await queryArchive(folder, sql, LIMITS, clients);
     return told.rows.flat();
   });
@@ -120,7 +120,7 @@ describeOnArchives('what is decided and not shipped yet', (store, open) => {
 
   /** The orders of all decisions and the kinds of all inputs that evidence sees. */
   const seen = () =>
-    withFiles(
+    withSnapshotFiles(
       reader.openToEnd,
       (segment) => segment.platform === platform,
       ({ folder }) =>
@@ -169,7 +169,7 @@ describe('unshipped entries of which there are more than a question looks throug
     return { orders: decisions.map(({ orderRef }) => orderRef), gaps };
   };
   const evidenceGaps = () =>
-    withFiles(
+    withSnapshotFiles(
       reader.openToEnd,
       () => true,
       ({ folder }) => withEvidence(all({ kind: 'archive', folder }), async ({ span }) => span.gaps),

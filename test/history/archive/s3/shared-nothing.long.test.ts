@@ -9,7 +9,7 @@ import { queryArchive } from '#history/archive/read/query.ts';
 import { Bucket } from '#history/archive/s3/bucket.ts';
 import { HEAD_REGISTER } from '#history/archive/s3/bucket-home.ts';
 import { openArchive, openStoreWithArchivedSalt } from '#history/archive/s3/open-archive.ts';
-import { createSnapshotOpener, withFiles } from '#history/archive/snapshot.ts';
+import { createSnapshotOpener, withSnapshotFiles } from '#history/archive/snapshot.ts';
 import { formatUnread } from '#history/archive/unread-decisions.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
@@ -56,7 +56,9 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     return decision;
   };
   const leftOutOf = (node: Archive) =>
-    withFiles(createSnapshotOpener(node), EVERYTHING, async ({ leftOut }) => formatUnreadSegments(leftOut));
+    withSnapshotFiles(createSnapshotOpener(node), EVERYTHING, async ({ leftOut }) =>
+      formatUnreadSegments(leftOut),
+    );
   const environment = () => ({ DATA_DIR: dataDir, REDIS_URL: '', ...s3Environment(proxy.port, prefix) });
   const command = (...args: readonly string[]) => scoring(['archive', ...args], environment());
 
@@ -82,7 +84,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
       expect(await lookupOf(node).find(platform, {}, 10)).to.deep.include({ decisions: [first] });
     const second = await shipped('order-2', T0 + 1);
     const asked = (node: Archive) =>
-      withFiles(createSnapshotOpener(node), EVERYTHING, async ({ folder }) => {
+      withSnapshotFiles(createSnapshotOpener(node), EVERYTHING, async ({ folder }) => {
         const sql = 'SELECT order_ref FROM decisions ORDER BY 1';
         return (await queryArchive(folder, sql, LIMITS)).answer.rows;
       });

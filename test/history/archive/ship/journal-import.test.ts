@@ -1,31 +1,31 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type ClientKey, toClientNumber } from '#decision/payer/client-key.ts';
+import { type ClientKey, toClientNumberText } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
-import { type ExportedRecord, importJournal } from '#history/archive/ship/journal-file.ts';
+import { type AnyExportedEntry, importJournalAsArchive } from '#history/archive/ship/journal-file.ts';
 import { TABLE_NAMES } from '#history/archive/tables.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
 import { decisionFor, newClient, T0 } from '../../../state/clients.ts';
 import { ArchivedStore } from '../archived-store.ts';
 
 describe('an imported journal', () => {
-  function verdictOf(client: ClientKey, seq: number): ExportedRecord {
+  function verdictOf(client: ClientKey, seq: number): AnyExportedEntry {
     const { platform, clientIdKey, hash: clientHash } = client;
     const at = T0 + seq;
     const decision = decisionFor(client, seq, `order-${seq}`, at);
     return { kind: 'verdict', at, platform, clientIdKey, clientHash, decision };
   }
 
-  function erasureOf({ platform, hash }: ClientKey): ExportedRecord {
-    return { kind: 'erasure', at: T0 + 10, platform, clientNumber: toClientNumber(hash) };
+  function erasureOf({ platform, hash }: ClientKey): AnyExportedEntry {
+    return { kind: 'erasure', at: T0 + 10, platform, clientNumber: toClientNumberText(hash) };
   }
 
   async function imported(lines: readonly object[]): Promise<Archive> {
     const path = join(temporaryDirectory(), 'journal.ndjson');
     writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
     const folder = temporaryDirectory();
-    await importJournal(path, folder, { threads: 1, memoryMiB: 256 });
+    await importJournalAsArchive(path, folder, { threads: 1, memoryMiB: 256 });
     return new Archive(folder);
   }
 

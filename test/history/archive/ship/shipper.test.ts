@@ -1,13 +1,18 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type ClientKey, toClientNumber } from '#decision/payer/client-key.ts';
+import { type ClientKey, toClientNumberText } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
 import type { DuckRow } from '#history/archive/query-engine.ts';
-import { AnotherArchive, findLeaseHolder, Lease, listShippingTroubles } from '#history/archive/ship/lease.ts';
+import {
+  AnotherArchive,
+  findLeaseHolder,
+  listShippingTroubles,
+  ShippingLease,
+} from '#history/archive/ship/lease.ts';
 import { TABLE_NAMES, toJournalEntry } from '#history/archive/tables.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
-import type { JournalRecord } from '#state/journal.ts';
+import type { AnyJournalEntry } from '#state/journal.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
 import { TEST_KEYS, TEST_SALT } from '../../../decision/payer/client-keys.ts';
@@ -34,7 +39,7 @@ describeOnArchives('shipping the journal', (store, open) => {
     const client = newClient();
     await commitEachKind(store(), client);
     await place.shipAll();
-    const own = (entry: JournalRecord) =>
+    const own = (entry: AnyJournalEntry) =>
       entry.kind !== 'erasure' && entry.clientIdKey === client.clientIdKey;
     expect(await archivedEntries(place, client)).to.have.deep.members((await journalOf(store())).filter(own));
   });
@@ -84,10 +89,10 @@ describeOnArchives('shipping the journal', (store, open) => {
     expect(Object.keys(tombstone ?? {}).join(' ')).to.equal(
       'journal_partition journal_ms journal_seq erased_at platform client_number rows_removed',
     );
-    expect(tombstone?.['client_number']).to.equal(toClientNumber(client.hash));
+    expect(tombstone?.['client_number']).to.equal(toClientNumberText(client.hash));
     const times = await place.reader(place.archive).readErasureTimes();
-    expect(times.get(toClientNumber(client.hash))).to.be.a('number');
-    expect(times.has(toClientNumber(other.hash))).to.equal(false);
+    expect(times.get(toClientNumberText(client.hash))).to.be.a('number');
+    expect(times.has(toClientNumberText(other.hash))).to.equal(false);
   });
 
   it('removes an erased client although the journal lost the erasure', async () => {
@@ -97,7 +102,7 @@ describeOnArchives('shipping the journal', (store, open) => {
     await store().erase(erased);
     await place.shipAll(place.shipper({ store: forgetfulJournal(store()) }));
     expect(await numbersOf(place, erased)).to.deep.equal([]);
-    const told = await rowsOf(place, 'erasures', `client_number = '${toClientNumber(erased.hash)}'`);
+    const told = await rowsOf(place, 'erasures', `client_number = '${toClientNumberText(erased.hash)}'`);
     expect(told.map((row) => [row['platform'], row['rows_removed']])).to.deep.equal([[erased.platform, 1n]]);
     expect(await numbersOf(place, other)).to.deep.equal([1]);
   });
@@ -160,7 +165,7 @@ describeOnArchives('shipping the journal', (store, open) => {
     for (const [holder, archive] of Object.entries({ unwritable, elsewhere })) {
       await place.shipAll(place.shipper());
       await failureOf(place.shipper({ holder, archive }).step());
-      await new Lease(store().registers, 'tester', () => performance.now()).release();
+      await new ShippingLease(store().registers, 'tester', () => performance.now()).release();
       expect(await failureOf(place.shipper({ holder, archive }).step())).to.be.instanceOf(Error);
       expect(await findLeaseHolder(store().registers)).to.equal(null);
     }
@@ -247,7 +252,7 @@ const failureOf = (work: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-async function journalOf(store: Store): Promise<readonly JournalRecord[]> {
+async function journalOf(store: Store): Promise<readonly AnyJournalEntry[]> {
   return (await store.readJournal(null, 10_000)).entries.filter((entry) => entry.kind !== 'erasure');
 }
 
@@ -258,8 +263,8 @@ async function rowsOf(place: ArchivedStore, table: (typeof TABLE_NAMES)[number],
   return place.duck.rows(`SELECT * FROM ${place.archive.createRowsSql(segments)} WHERE ${where}`);
 }
 
-async function archivedEntries(place: ArchivedStore, client: ClientKey): Promise<readonly JournalRecord[]> {
-  const entries: JournalRecord[] = [];
+async function archivedEntries(place: ArchivedStore, client: ClientKey): Promise<readonly AnyJournalEntry[]> {
+  const entries: AnyJournalEntry[] = [];
   for (const table of TABLE_NAMES.filter((name) => name !== 'erasures')) {
     const rows = await rowsOf(place, table, `client_id_key = '${client.clientIdKey}'`);
     for (const row of rows) {

@@ -4,14 +4,14 @@ import { expect } from 'chai';
 import { readExactClock } from '#base/clock.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
-import { getCommonPeriod } from '#history/archive/period.ts';
+import { getCommonDayOrMonth } from '#history/archive/period.ts';
 import { readQuarantine } from '#history/archive/quarantine.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
 import { findNextMerge } from '#history/archive/ship/next-merge.ts';
 import type { ShippingPurpose } from '#history/archive/ship/shipper.ts';
 import { keepShipping } from '#history/archive/ship/shipping.ts';
 import { createStoreClock } from '#state/clock-offset.ts';
-import { getPartition, journalKey } from '#state/keys.ts';
+import { getPartitionTag, journalKey } from '#state/keys.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { TEST_SALT } from '../../../decision/payer/client-keys.ts';
@@ -156,7 +156,7 @@ describeWithServer('redis-server', 'an entry of the journal that cannot be read'
     const client = newClient();
     const { store, archive } = place;
     const port = servers.nodes[0]?.port ?? 0;
-    const key = journalKey(getPartition(client.hash));
+    const key = journalKey(getPartitionTag(client.hash));
     const add = (text: string) =>
       command(port, ['XADD', key, '*', 'entry', `${client.platform} ${client.hash} ${text}`]);
     await verdict(store, client, 'order-1');
@@ -181,7 +181,7 @@ describeWithServer('redis-server', 'an entry of the journal that cannot be read'
     const client = newClient();
     const port = servers.nodes[0]?.port ?? 0;
     await verdict(place.store, client, 'order-1');
-    const key = journalKey(getPartition(client.hash));
+    const key = journalKey(getPartitionTag(client.hash));
     await command(port, ['XADD', key, '*', 'entry', `${client.platform} ${client.hash} z`]);
     await place.shipAll();
     const before = readQuarantine(place.archive.folder).length;
@@ -267,9 +267,9 @@ describe('the segments that are merged', () => {
   });
 
   it('are named by their day, or else by their month', () => {
-    expect(getCommonPeriod(['2026-10-03', '2026-10-03'])).to.equal('2026-10-03');
-    expect(getCommonPeriod(['2026-10-03', '2026-10-04'])).to.equal('2026-10');
-    expect(getCommonPeriod(['2026-10', '2026-10-04'])).to.equal('2026-10');
+    expect(getCommonDayOrMonth(['2026-10-03', '2026-10-03'])).to.equal('2026-10-03');
+    expect(getCommonDayOrMonth(['2026-10-03', '2026-10-04'])).to.equal('2026-10');
+    expect(getCommonDayOrMonth(['2026-10', '2026-10-04'])).to.equal('2026-10');
   });
 });
 

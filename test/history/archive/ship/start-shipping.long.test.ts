@@ -3,7 +3,7 @@ import { constants, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Archive } from '#history/archive/archive.ts';
-import { createTroubleFilter, type Shipping, startShipping } from '#history/archive/ship/start-shipping.ts';
+import { createNewTroubleTest, type Shipping, startShipping } from '#history/archive/ship/start-shipping.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { TEST_SALT } from '../../../decision/payer/client-keys.ts';
 import { childIds } from '../../../processes/child-ids.ts';
@@ -78,13 +78,13 @@ describe('a failure of shipping', () => {
   ];
 
   it('is logged once whatever the name of its file, in a folder and in S3', () => {
-    const isNews = createTroubleFilter();
+    const isNews = createNewTroubleTest();
     const reports = [full('a'), full('b'), away(one), away(other), full('a')];
     expect(reports.map(isNews)).to.deep.equal([true, false, true, false, true]);
   });
 
   it('is logged once although another node tries in between, and again after shipping has worked', () => {
-    const isNews = createTroubleFilter();
+    const isNews = createNewTroubleTest();
     const reports = [away(one), failed(null), away(other), { leads: true, trouble: null }, away(one)];
     expect(reports.map(isNews)).to.deep.equal([true, false, false, false, true]);
   });

@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type ClientKey, type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
-import { Archive, readErasedClientNumbers } from '#history/archive/archive.ts';
+import { type ClientKey, type PlatformName, toClientNumberText } from '#decision/payer/client-key.ts';
+import { Archive, readUnshippedErasedClientNumbers } from '#history/archive/archive.ts';
 import { FolderHome } from '#history/archive/archive-home.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import { queryArchive } from '#history/archive/read/query.ts';
@@ -104,7 +104,7 @@ describe('a file of the archive that cannot be read', () => {
       place.archive.folder,
       sql,
       limits,
-      await readErasedClientNumbers(place.store),
+      await readUnshippedErasedClientNumbers(place.store),
     );
     return answer.rows.flat().map(String);
   }
@@ -115,7 +115,7 @@ describe('a file of the archive that cannot be read', () => {
       await place.store.erase(ann);
       await verdict(place.store, bob, 'bob-3', T0 + 4);
       await place.shipAll();
-      expect(await readErasedClientNumbers(place.store)).to.deep.equal([]);
+      expect(await readUnshippedErasedClientNumbers(place.store)).to.deep.equal([]);
       const others = segments().filter(({ name }) => name !== segment.name);
       const rows = await place.duck.rows(`SELECT order_ref FROM ${place.archive.createRowsSql(others)}`);
       expect(rows.map((row) => row['order_ref'])).to.have.members(['bob-2', 'bob-3']);
@@ -183,7 +183,7 @@ describe('a file of the archive that cannot be read', () => {
     await erase(bob);
     const [left, ...others] = segments();
     expect([left?.name, others]).to.deep.equal([segment.name, []]);
-    expect(left?.without).to.have.members([toClientNumber(ann.hash), toClientNumber(bob.hash)]);
+    expect(left?.without).to.have.members([toClientNumberText(ann.hash), toClientNumberText(bob.hash)]);
     putBack();
     expect(await ordersFound()).to.deep.equal([]);
     await place.shipAll();

@@ -3,9 +3,9 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import { type BacktestReport, presentBacktest } from '#history/evidence/backtest/backtest-report.ts';
-import { type ReplayInput, readInputs } from '#history/evidence/backtest/input.ts';
-import { markParetoFront } from '#history/evidence/backtest/order-outcomes.ts';
-import { createVariations } from '#history/evidence/backtest/variations.ts';
+import { type ReplayInput, readInputsByClient } from '#history/evidence/backtest/input.ts';
+import { computeParetoFrontMembership } from '#history/evidence/backtest/order-outcomes.ts';
+import { createVariedRuleSets } from '#history/evidence/backtest/variations.ts';
 import type { OrderCounts } from '#history/evidence/presentation.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
 import { reportRuleWorth } from '#history/evidence/report/report.ts';
@@ -42,7 +42,8 @@ describe('a backtest', () => {
     const rules = place.rules(version);
     const files = readRuleFiles(`${place.rulesDir}/${version}`, []) ?? new Map();
     const ask = {
-      tried: vary.length === 0 ? ([{ rules, values: {} }] as const) : createVariations(rules, files, vary),
+      tried:
+        vary.length === 0 ? ([{ rules, values: {} }] as const) : createVariedRuleSets(rules, files, vary),
       against: against === null ? null : place.rules(against),
       rulesOf: () => place.rules('p2.v10'),
     };
@@ -214,7 +215,7 @@ describe('the inputs of a history', () => {
     where: string,
     orderedAtOnceMax: number,
   ): Promise<readonly ReplayInput[]> {
-    return (await Array.fromAsync(readInputs(duck, where, orderedAtOnceMax))).flat();
+    return (await Array.fromAsync(readInputsByClient(duck, where, orderedAtOnceMax))).flat();
   }
 
   for (const where of ['true', `"at" > ${JULY + 38_000}`]) {
@@ -262,7 +263,7 @@ describe('a replay under rules with holdouts', () => {
   it('holds out the clients of live traffic, in every variation, and says how many', async () => {
     const files = readRuleFiles(place.path('rules', 'p2.v20'), []) ?? new Map();
     const rules = place.rules('p2.v20');
-    const tried = createVariations(rules, files, ['groups.blocked-by-unpaid-chain.unpaidChain=3,6']);
+    const tried = createVariedRuleSets(rules, files, ['groups.blocked-by-unpaid-chain.unpaidChain=3,6']);
     for (const where of [sources.archive, sources.journal]) {
       const ask = { ...all(where), holdoutSecret: SIGNAL_SECRET };
       const found = await withEvidence(ask, (evidence) =>
@@ -292,7 +293,7 @@ describe('the variation of a version', () => {
   const files = readRuleFiles(RULES_FOLDER, []) ?? new Map();
   const chain = 'groups.blocked-by-unpaid-chain.unpaidChain';
   const varied = (...vary: readonly string[]) =>
-    createVariations(currentRules(), files, vary).map(({ values }) => Object.values(values).join(' '));
+    createVariedRuleSets(currentRules(), files, vary).map(({ values }) => Object.values(values).join(' '));
 
   it('is a range, a range with steps, or a list; the version as it is comes first', () => {
     expect(varied(`${chain}=2..5`)).to.deep.equal(['4', '2', '3', '5']);
@@ -344,7 +345,7 @@ describe('the front of trade-offs', () => {
     const figures = fc.array(fc.tuple(fc.nat(4), fc.nat(4), fc.nat(4)), { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(figures, (all) => {
-        const front = markParetoFront(all.map(tradeOff));
+        const front = computeParetoFrontMembership(all.map(tradeOff));
         for (const [place, [stopped, refused, heldBack]] of all.entries()) {
           const betters = all.some(
             ([s, r, h]) =>

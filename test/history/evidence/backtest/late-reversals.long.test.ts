@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import { type BacktestReport, presentBacktest } from '#history/evidence/backtest/backtest-report.ts';
-import { createVariations } from '#history/evidence/backtest/variations.ts';
+import { createVariedRuleSets } from '#history/evidence/backtest/variations.ts';
 import { reportRuleWorth } from '#history/evidence/report/report.ts';
 import { type EvidencePlace, withEvidence } from '#history/evidence/source/evidence.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
@@ -56,7 +56,7 @@ describe('a backtest of the window on shared devices, where chargebacks come 14 
   const on = (day: number): Promise<BacktestReport> => {
     const files = readRuleFiles(`${place.rulesDir}/p2.v11`, []) ?? new Map();
     const rules = place.rules('p2.v11');
-    const tried = createVariations(rules, files, [`${WINDOW}=7d`]);
+    const tried = createVariedRuleSets(rules, files, [`${WINDOW}=7d`]);
     return withEvidence({ ...all(sources), asOf: JULY + day * DAY }, (evidence) =>
       runBacktest(evidence, { tried, against: null, rulesOf: () => rules }),
     );

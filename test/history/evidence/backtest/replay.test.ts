@@ -7,9 +7,9 @@ import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { OrderStage } from '#decision/payer/order.ts';
 import { Simulation } from '#decision/simulation.ts';
 import type { ReplayInput, VerdictInput } from '#history/evidence/backtest/input.ts';
-import { Replays } from '#history/evidence/backtest/replay.ts';
+import { SideBySideReplays } from '#history/evidence/backtest/replay.ts';
 import { DeviceTracker } from '#history/evidence/source/shared-devices.ts';
-import { readRecordedOrderStage } from '#state/journal.ts';
+import { getRecordedOrderStage } from '#state/journal.ts';
 import { currentRules } from '../../../service/current-rules.ts';
 
 const PLATFORM = toPlatformName('demo');
@@ -69,7 +69,7 @@ function score(at: number, clientIdKey: string, device: string) {
 }
 
 function verdicts(inputs: readonly ReplayInput[], side: number = 0, sides: number = 1) {
-  const replays = new Replays(
+  const replays = new SideBySideReplays(
     Array.from({ length: sides }, () => () => RULES),
     () => RULES,
     NO_HOLDOUTS,
@@ -173,7 +173,7 @@ function recordedBySimulation(steps: readonly Step[]): readonly ReplayInput[] {
       granted.set(orderOfClient, isAttempt(verdict) || granted.get(orderOfClient) === true);
       return { ...request, verdict };
     }
-    const orderStage = readRecordedOrderStage(granted.get(orderOfClient) === false ? true : undefined);
+    const orderStage = getRecordedOrderStage(granted.get(orderOfClient) === false ? true : undefined);
     const reported = outcome(at, client, order, kind === 'paid', orderStage);
     simulation.outcome(client, order, reported.report, at);
     return reported;

@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { formatTime } from '#decision/payer/instant.ts';
-import { measureDrift } from '#history/evidence/drift.ts';
+import { measureDriftBetweenPeriods } from '#history/evidence/drift.ts';
 import { type DriftReport, presentDrift } from '#history/evidence/drift-report.ts';
 import { type ClusterScoreCounts, computeScoreFigures } from '#history/evidence/score-figures.ts';
 import { type EvidencePlace, withEvidence } from '#history/evidence/source/evidence.ts';
-import { computePopulationStability } from '#history/statistics/distributions.ts';
+import { computeStabilityIndexWithChance } from '#history/statistics/distributions.ts';
 import { estimateShareByCluster } from '#history/statistics/intervals.ts';
 import type { Store } from '#state/store.ts';
 import { History, JULY } from '../backtest/backtest-history.ts';
@@ -60,7 +60,7 @@ describe('drift', () => {
   let sources: RecordedEvidence;
   let found: DriftReport;
   const driftOf = (where: EvidencePlace) =>
-    withEvidence(all(where), (evidence) => measureDrift(evidence, null));
+    withEvidence(all(where), (evidence) => measureDriftBetweenPeriods(evidence, null));
   before(async () => {
     sources = await recordedEvidence(live);
     found = await driftOf(sources.archive);
@@ -72,7 +72,7 @@ describe('drift', () => {
 
   it('compares the decisions of one version alone, without calling those of others a gap', async () => {
     const ask = (where: EvidencePlace, decidedBy: string) =>
-      withEvidence({ ...all(where), decidedBy }, (evidence) => measureDrift(evidence, null));
+      withEvidence({ ...all(where), decidedBy }, (evidence) => measureDriftBetweenPeriods(evidence, null));
     for (const place of [sources.archive, sources.journal]) {
       expect(await ask(place, 'p2.v10')).to.deep.equal({ ...found, version: 'p2.v10' });
       const { earlier, later, gaps } = await ask(place, 'p2.v9');
@@ -129,7 +129,7 @@ describe('drift', () => {
     const size = 19 ** 2 / 109;
     const byChance = facts.find(({ fact }) => fact === 'verdicts(1h)')?.byChance ?? 0;
     const bins = [2, 3, 4, 5, 6, 7, 8, 9, 10].map((count) =>
-      computePopulationStability(new Array(count).fill(1), new Array(count).fill(1), [size, size]),
+      computeStabilityIndexWithChance(new Array(count).fill(1), new Array(count).fill(1), [size, size]),
     );
     expect(bins.some((one) => Math.abs(one.byChance - byChance) < 1e-9)).to.equal(true);
   });
@@ -160,7 +160,7 @@ describe('drift', () => {
   it('says when it compares with a store that began empty, and not where the earlier part begins later', async () => {
     const ask = async (from: number | null, split: number | null) => {
       const later = await withEvidence({ ...all(sources.archive), from }, (evidence) =>
-        measureDrift(evidence, split),
+        measureDriftBetweenPeriods(evidence, split),
       );
       const notes = presentDrift(later).notes.filter((note) => note.includes('begins with an empty store'));
       return [later.beganAt, notes] as const;

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { DEFAULT_OBJECTIVE } from '#decision/objective.ts';
 import {
+  createExperimentPresentation,
   type ExperimentReport,
   evaluateExperiment,
-  presentExperiment,
 } from '#history/evidence/experiment/experiment-report.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
@@ -158,7 +158,7 @@ describeOnStores('an experiment', (store) => {
 
   it('shows another objective than that of the rollout, and recommends nothing by it', () => {
     expect([found.isFixed, other.isFixed, other.objective?.margin]).to.deep.equal([true, false, 0.5]);
-    expect(presentExperiment(other).notes.join('\n')).to.include(
+    expect(createExperimentPresentation(other).notes.join('\n')).to.include(
       'Judged by value = 0.5 x lasting amount, in EUR. The rollout was begun with another objective, so nothing is recommended by this one.',
     );
   });
@@ -169,7 +169,7 @@ describeOnStores('an experiment', (store) => {
     const reversed = Number(sumOf(found, ({ money }) => money['EUR']?.reversed ?? 0).toFixed(2));
     expect(reversed).to.be.above(0);
     expect(unrated.unrated).to.deep.equal({ valueIn: 'USD', amounts: { EUR: { paid, reversed } } });
-    const notes = presentExperiment(unrated).notes.filter((note) => note.includes('leaves out'));
+    const notes = createExperimentPresentation(unrated).notes.filter((note) => note.includes('leaves out'));
     expect(notes).to.deep.equal([
       `Value is in USD and leaves out ${paid.toLocaleString('en', { minimumFractionDigits: 2 })} EUR paid and ${reversed.toFixed(2)} EUR reversed, because no rate was given. Give the value of one unit in USD: --rate EUR=NUMBER, when the next trial begins; in rules experiment it is shown for this one, and recommends nothing.`,
     ]);
@@ -181,7 +181,7 @@ describeOnStores('an experiment', (store) => {
     const objective = { ...DEFAULT_OBJECTIVE, currency: 'EUR', reversalDays: 1, cap: 1234.5 };
     if (arm === undefined) expect.fail('there is no arm');
     const capped = { ...found, objective, arms: [{ ...arm, capped: 166.694 }] };
-    expect(presentExperiment(capped).notes).to.include(
+    expect(createExperimentPresentation(capped).notes).to.include(
       "At most 1,234.50 EUR of a client's money count. Not counted above that: 166.69 of p2.v10.",
     );
   });
@@ -189,7 +189,7 @@ describeOnStores('an experiment', (store) => {
   it('compares nothing before there are enough clients, and says so', () => {
     expect(found.differences).to.deep.equal([]);
     expect(found.recommendation).to.deep.equal({ version: null, takeBack: [], errorBound: 0.01 });
-    const { notes } = presentExperiment(found);
+    const { notes } = createExperimentPresentation(found);
     expect(notes).to.include.members([
       'Judged by value = 1 x lasting amount - 5 x reversals, in EUR.',
       'A client counts by what it does within 1 day, once these and 1 day for reversals are over. The first counts on 2026-11-03T00:00:00Z. 1 client does not count yet.',
@@ -220,7 +220,7 @@ describe('an experiment on two ladders', () => {
 
   it('names the days until a difference shows by the pace at which clients came, not by the time nobody could count', () => {
     if (found === undefined) expect.fail('there is no experiment');
-    const days = presentExperiment(found).notes.flatMap((note) => {
+    const days = createExperimentPresentation(found).notes.flatMap((note) => {
       const [, clients = '', some = ''] =
         /^About ([\d,]+) more clients, at the pace so far about (\d+|a) days?,/.exec(note) ?? [];
       return clients === '' ? [] : [[Number(clients.replaceAll(',', '')), some === 'a' ? 1 : Number(some)]];
@@ -254,7 +254,7 @@ it('without a trial says how to begin one', async () => {
   const store = openSqliteStore(temporaryDirectory());
   const [found = NOTHING] = await experimentsOn(store);
   expect(found.arms).to.deep.equal([]);
-  expect(presentExperiment(found).notes.at(-1)).to.match(
+  expect(createExperimentPresentation(found).notes.at(-1)).to.match(
     /^No version was on trial within this time. Begin with: rules rollout/,
   );
   await store.close();

@@ -1,6 +1,9 @@
 import { DEFAULT_OBJECTIVE, type Objective } from '#decision/objective.ts';
-import { runExperiment } from '#history/evidence/experiment/experiment.ts';
-import { type ExperimentReport, presentExperiment } from '#history/evidence/experiment/experiment-report.ts';
+import { compareVersionsOnTrial } from '#history/evidence/experiment/experiment.ts';
+import {
+  createExperimentPresentation,
+  type ExperimentReport,
+} from '#history/evidence/experiment/experiment-report.ts';
 import { type EvidenceAsk, withEvidence } from '#history/evidence/source/evidence.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
@@ -24,7 +27,7 @@ export async function experimentsOn(
     const place = { kind: 'archive', folder: archived.archive.folder } as const;
     const ask = ({ otherwise = null, ...more }: AskedAfter) =>
       withEvidence({ ...all(place), ...more }, (evidence) =>
-        runExperiment(evidence, [], () => {}, otherwise),
+        compareVersionsOnTrial(evidence, [], () => {}, otherwise),
       );
     const told = [await ask({})];
     for (const more of told.flatMap(asksAfter)) told.push(await ask(more));
@@ -76,7 +79,7 @@ export function askedTrial(seed: number, clients = CLIENTS) {
     ]);
     if (whole === undefined || within === undefined || elsewhere === undefined)
       throw new Error('a question has no answer');
-    return { whole, within, elsewhere, notes: presentExperiment(whole).notes };
+    return { whole, within, elsewhere, notes: createExperimentPresentation(whole).notes };
   });
 }
 

@@ -11,9 +11,12 @@ import { createJudge, readFactCells } from '#history/evidence/report/fact-cells.
 import {
   createJudgementsTable,
   createOrderTables,
-  sumTallies,
+  sumOrderTablesByRule,
 } from '#history/evidence/report/order-batches.ts';
-import { computeRuleEffectOfTrial, findOnlyMissingRule } from '#history/evidence/report/trial-rule-effect.ts';
+import {
+  computeRuleEffectOfTrial,
+  findOnlyMissingRulePath,
+} from '#history/evidence/report/trial-rule-effect.ts';
 import {
   type RuleWorth,
   SLICE_NAMES,
@@ -346,7 +349,7 @@ describe('the passes over orders', () => {
         );
         expect(counted.at(-1)).to.equal(span.decisions);
         const byDevice = Array.from({ length: RULES }, (_, rule) => rule === 70);
-        const tallies = await sumTallies(duck, byDevice);
+        const tallies = await sumOrderTablesByRule(duck, byDevice);
         return {
           passes: counted.length,
           found: Array.from({ length: RULES + 1 }, (_, rule) => tallies(rule, '')),
@@ -405,8 +408,8 @@ const WITHOUT = edited({ 'groups.yaml': without });
 
 describe('two versions that a trial compares', () => {
   it('differ in one rule alone where the other lacks it, wherever the rest is written', () => {
-    expect(findOnlyMissingRule(SOUND, WITHOUT)).to.equal('groups/blocked-by-unpaid-chain');
-    expect(findOnlyMissingRule(WITHOUT, SOUND)).to.equal(null);
+    expect(findOnlyMissingRulePath(SOUND, WITHOUT)).to.equal('groups/blocked-by-unpaid-chain');
+    expect(findOnlyMissingRulePath(WITHOUT, SOUND)).to.equal(null);
   });
 
   it('differ in more where a rule is another, two are gone, or the ladder is longer', () => {
@@ -415,7 +418,7 @@ describe('two versions that a trial compares', () => {
     });
     const ladder = { 'ladder.yaml': swap('[30s, 5m, 30m]', '[30s, 5m, 40m]') };
     for (const other of [SOUND, stricter, edited(ladder), edited({ ...ladder, 'groups.yaml': without })])
-      expect(findOnlyMissingRule(SOUND, other)).to.equal(null);
+      expect(findOnlyMissingRulePath(SOUND, other)).to.equal(null);
   });
 });
 

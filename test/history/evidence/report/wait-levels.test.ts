@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { DuckRow } from '#history/archive/query-engine.ts';
 import { reportRuleWorth } from '#history/evidence/report/report.ts';
-import { createWaitLevelsTable } from '#history/evidence/report/wait-levels.ts';
+import { createWaitLevelsEvidenceTable } from '#history/evidence/report/wait-levels.ts';
 import type { WorthReport } from '#history/evidence/report/worth-report.ts';
 import { type Evidence, withEvidence } from '#history/evidence/source/evidence.ts';
 import type { Store } from '#state/store.ts';
@@ -71,7 +71,7 @@ describe('the cost of a wait by level', () => {
     const levels = await levelsOf(async (history) => {
       for (const order of ['1', '2']) await history.verdict('new', order, '10.00');
     });
-    const [row = []] = createWaitLevelsTable(levels).rows;
+    const [row = []] = createWaitLevelsEvidenceTable(levels).rows;
     expect(row.slice(3, 7)).to.deep.equal(['EUR', 'unknown', 'unknown', 'unknown']);
   });
 

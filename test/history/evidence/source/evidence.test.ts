@@ -6,12 +6,12 @@ import { Archive } from '#history/archive/archive.ts';
 import { listFileNames } from '#history/archive/archive-log.ts';
 import type { DuckRow } from '#history/archive/query-engine.ts';
 import { TABLE_NAMES, type TableName } from '#history/archive/tables.ts';
-import { readInputs, type VerdictInput } from '#history/evidence/backtest/input.ts';
+import { readInputsByClient, type VerdictInput } from '#history/evidence/backtest/input.ts';
 import { listSpanNotes } from '#history/evidence/presentation.ts';
 import { findQuestion } from '#history/evidence/questions.ts';
 import {
-  createReadFilter,
-  createSpanFilter,
+  createReadSegmentFilter,
+  createSpanSegmentFilter,
   type EvidenceAsk,
   type EvidencePlace,
   withEvidence,
@@ -183,7 +183,7 @@ describe('evidence', () => {
   it('fetches what came before the span for a trial, a holdout or a drift, and the day after it for waits', () => {
     const filter = { from: JULY + 48 * HOUR, to: JULY + 72 * HOUR, platform: PLATFORM };
     const reads = (kind: string, from: number) =>
-      createReadFilter(
+      createReadSegmentFilter(
         findQuestion(kind)?.reads ?? 'span',
         filter,
       )({ ...SEGMENT, table: 'decisions', from, to: from });
@@ -194,7 +194,7 @@ describe('evidence', () => {
   });
 
   it('fetches every table of a remote archive: also the devices of scores, and later reports', () => {
-    const isWanted = createSpanFilter({ from: JULY, to: JULY + HOUR, platform: PLATFORM });
+    const isWanted = createSpanSegmentFilter({ from: JULY, to: JULY + HOUR, platform: PLATFORM });
     const segment = (table: TableName, from: number) => ({ ...SEGMENT, table, from, to: from });
     const within = TABLE_NAMES.filter((table) => isWanted(segment(table, JULY)));
     const later = TABLE_NAMES.filter((table) => isWanted(segment(table, JULY + 2 * HOUR)));
@@ -361,7 +361,7 @@ describe('the number of clients on a device', () => {
   function verdictsIn(place: EvidencePlace): Promise<readonly VerdictInput[]> {
     return withEvidence(all(place), async (evidence) => {
       await createInputView(evidence, [rules]);
-      const inputs = (await Array.fromAsync(readInputs(evidence.duck))).flat();
+      const inputs = (await Array.fromAsync(readInputsByClient(evidence.duck))).flat();
       return inputs.filter((input) => input.kind === 'verdict');
     });
   }

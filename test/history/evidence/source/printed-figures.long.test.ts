@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import type { Decision } from '#decision/decision.ts';
-import { toClientNumber } from '#decision/payer/client-key.ts';
+import { toClientNumberText } from '#decision/payer/client-key.ts';
 import { formatTime } from '#decision/payer/instant.ts';
 import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import type { BacktestReport } from '#history/evidence/backtest/backtest-report.ts';
-import { createVariations } from '#history/evidence/backtest/variations.ts';
-import { measureDrift } from '#history/evidence/drift.ts';
+import { createVariedRuleSets } from '#history/evidence/backtest/variations.ts';
+import { measureDriftBetweenPeriods } from '#history/evidence/drift.ts';
 import type { DriftReport } from '#history/evidence/drift-report.ts';
-import { runExperiment } from '#history/evidence/experiment/experiment.ts';
+import { compareVersionsOnTrial } from '#history/evidence/experiment/experiment.ts';
 import type { ExperimentReport } from '#history/evidence/experiment/experiment-report.ts';
 import { reportRuleWorth } from '#history/evidence/report/report.ts';
 import { presentWorthReport, type WorthReport } from '#history/evidence/report/worth-report.ts';
@@ -100,8 +100,8 @@ describe('figures of the past', () => {
     const { hash } = store.clientKeys.of(PLATFORM, 'client-1');
     const rows = await withEvidence(all(archiveOf(archived)), async ({ duck }) => {
       const [row = {}] = await duck.rows(
-        `SELECT (SELECT count(*) FROM decisions WHERE client_hash = ${toClientNumber(hash)})
-           + (SELECT count(*) FROM outcomes WHERE client_hash = ${toClientNumber(hash)}) AS n`,
+        `SELECT (SELECT count(*) FROM decisions WHERE client_hash = ${toClientNumberText(hash)})
+           + (SELECT count(*) FROM outcomes WHERE client_hash = ${toClientNumberText(hash)}) AS n`,
       );
       return Number(row['n']);
     });
@@ -243,8 +243,8 @@ function figuresOf(
       against: rules,
       rulesOf: () => rules,
     }),
-    await measureDrift(evidence, null),
-    await runExperiment(evidence, []),
+    await measureDriftBetweenPeriods(evidence, null),
+    await compareVersionsOnTrial(evidence, []),
   ]);
 }
 
@@ -256,7 +256,7 @@ function replayedFiguresOf(
 ): Promise<readonly Figures[]> {
   const files = readRuleFiles(`${place.rulesDir}/p2.v10`, []) ?? new Map();
   const rules = place.rules('p2.v10');
-  const tried = createVariations(rules, files, ['groups.blocked-by-unpaid-chain.unpaidChain=2,3']);
+  const tried = createVariedRuleSets(rules, files, ['groups.blocked-by-unpaid-chain.unpaidChain=2,3']);
   return withEvidence({ ...all(looked), asOf }, async (evidence) => [
     await runBacktest(evidence, { tried, against: null, rulesOf: () => rules }),
   ]);

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { toExportedRecord } from '#history/archive/ship/journal-file.ts';
+import { toExportedEntry } from '#history/archive/ship/journal-file.ts';
 import { reportRuleWorth } from '#history/evidence/report/report.ts';
 import type { SliceName, WorthReport } from '#history/evidence/report/worth-report.ts';
 import { type EvidenceAsk, type EvidencePlace, withEvidence } from '#history/evidence/source/evidence.ts';
@@ -41,7 +41,7 @@ export async function exportedJournal(
   const path = join(temporaryDirectory(), 'journal[1].ndjson');
   writeFileSync(
     path,
-    entries.map((entry) => `${JSON.stringify(toExportedRecord(entry, clientKeys))}\n`).join(''),
+    entries.map((entry) => `${JSON.stringify(toExportedEntry(entry, clientKeys))}\n`).join(''),
   );
   return { kind: 'journal', path };
 }

@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { computeCallLimitMs, computeTokenLimitMs, RoundTrips } from '#state/redis/connection/server-calls.ts';
+import {
+  computeCallLimitMs,
+  computeRateTokenLimitMs,
+  RoundTrips,
+} from '#state/redis/connection/server-calls.ts';
 import { describeWithServer } from '../../../servers/needed-programs.ts';
 import { startStandalone } from '../../../servers/redis.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
@@ -40,11 +44,11 @@ describe('the round trip to a server', () => {
       [200, 967],
       [5000, 1000],
     ] as const) {
-      expect(Math.round(computeCallLimitMs(roundTripMs) + computeTokenLimitMs(roundTripMs))).to.equal(
+      expect(Math.round(computeCallLimitMs(roundTripMs) + computeRateTokenLimitMs(roundTripMs))).to.equal(
         togetherMs,
       );
     }
-    expect([computeCallLimitMs(0), computeTokenLimitMs(0)]).to.deep.equal([200, 50]);
+    expect([computeCallLimitMs(0), computeRateTokenLimitMs(0)]).to.deep.equal([200, 50]);
   });
 });
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { formatProblem } from '#decision/rules/problem.ts';
-import { listCaseRemarks } from '#workbench/authoring/cases/case-remarks.ts';
+import { listUnseenCaseValues } from '#workbench/authoring/cases/case-remarks.ts';
 import { runCases, traceFailure } from '#workbench/authoring/cases/cases.ts';
-import { formatFailure } from '#workbench/authoring/cases/expectations.ts';
+import { formatFailureLines } from '#workbench/authoring/cases/expectations.ts';
 import { PLAIN_PAINT } from '#workbench/authoring/explain/explanation-text.ts';
 import { asking } from '../../../rule-fixtures/declared-attributes.ts';
 import { BIN_RULES, REFUSING_BINS } from '../../../rule-fixtures/pseudonym-constants.ts';
@@ -106,7 +106,7 @@ describe('the attributes of a case', () => {
     ).failures;
     if (failure === undefined) throw new Error('the case fails');
     const trace = await traceFailure(BIN_RULES, failure);
-    const told = formatFailure(failure, trace, BIN_RULES, '', PLAIN_PAINT).join('\n');
+    const told = formatFailureLines(failure, trace, BIN_RULES, '', PLAIN_PAINT).join('\n');
     expect(told)
       .to.include('attribute(cardBin) is 510000')
       .and.not.to.match(/hmac:\w/);
@@ -127,7 +127,7 @@ describe('what the cases say that no rule sees', () => {
     const changes = asking(asks);
     const text = `cases: [{ name: attributes, ${lists}steps: [${steps}] }]`;
     const files = new Map([['cases/attributes.yaml', text]]);
-    return listCaseRemarks(edited(changes), files).map(formatProblem);
+    return listUnseenCaseValues(edited(changes), files).map(formatProblem);
   }
 
   it('is an attribute that is not declared, told at its place with the nearest that is', () => {
@@ -141,7 +141,9 @@ describe('what the cases say that no rule sees', () => {
 
   it('says how to declare the first one', () => {
     const text = 'cases: [{ name: attributes, steps: [{ verdict: { attributes: { bin: "4111" } } }] }]';
-    expect(listCaseRemarks(edited({}), new Map([['cases/a.yaml', text]])).map(formatProblem)).to.deep.equal([
+    expect(
+      listUnseenCaseValues(edited({}), new Map([['cases/a.yaml', text]])).map(formatProblem),
+    ).to.deep.equal([
       'cases/a.yaml:1:64  ruleset.yaml declares no attribute "bin", so no rule sees it; declare it there: attributes: { bin: { type: text } }',
     ]);
   });
@@ -188,6 +190,6 @@ describe('what the cases say that no rule sees', () => {
       'cases: [{ steps: { verdict: 7 } }, { lists: 7, steps: [{ verdict: { attributes: 7 } }] }]',
     ];
     for (const text of texts)
-      expect(listCaseRemarks(edited({}), new Map([['cases/a.yaml', text]]))).to.deep.equal([]);
+      expect(listUnseenCaseValues(edited({}), new Map([['cases/a.yaml', text]]))).to.deep.equal([]);
   });
 });

@@ -4,15 +4,15 @@ import { expect } from 'chai';
 import { QueueFull } from '#base/work/fair-queue.ts';
 import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { encodeEntry, hashEntryId, type ListEntry } from '#checkout/lists/list-entry.ts';
-import { ListCopy } from '#checkout/lists/list-node.ts';
+import { SharedListsCopy } from '#checkout/lists/list-node.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { deriveCasePseudonym } from '#workbench/authoring/case-pseudonym.ts';
 import {
-  type KnownLists,
   listSharedListRemarks,
-  selectKnownLists,
+  selectVisibleSharedLists,
+  type VisibleSharedLists,
 } from '#workbench/authoring/desk/examine.ts';
 import { RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
 import { addVersion, rulesDirectory, versionOf } from '../../../checkout/rollout/rule-folders.ts';
@@ -128,9 +128,12 @@ function asking(...lists: readonly string[]) {
   return edited({ 'verdicts.yaml': swap('\notherwise:', `\n${rule}\notherwise:`) });
 }
 
-type Lists = KnownLists['lists'];
+type Lists = VisibleSharedLists['lists'];
 
-const seen = (lists: Lists = [], seenBy: KnownLists['seenBy'] = '*'): KnownLists => ({ seenBy, lists });
+const seen = (lists: Lists = [], seenBy: VisibleSharedLists['seenBy'] = '*'): VisibleSharedLists => ({
+  seenBy,
+  lists,
+});
 
 const notes = (lists: Lists | null, ...asked: readonly string[]) =>
   listSharedListRemarks(asking(...asked), lists === null ? null : seen(lists)).map((note) =>
@@ -200,7 +203,7 @@ describe('notes on shared lists', () => {
   });
 
   it('take an entry to have ended from its end on', () => {
-    const copy = new ListCopy(deriveCasePseudonym);
+    const copy = new SharedListsCopy(deriveCasePseudonym);
     const entry: ListEntry = {
       owner: toPlatformName('shop'),
       list: 'blocked-devices',
@@ -215,7 +218,7 @@ describe('notes on shared lists', () => {
     };
     copy.applyRecord({ id: hashEntryId(entry), version: 1, text: encodeEntry(entry) });
     const isInForce = (now: number) =>
-      selectKnownLists(copy, now, INSTALLATION_PLATFORM).lists.map((list) => list.isInForce);
+      selectVisibleSharedLists(copy, now, INSTALLATION_PLATFORM).lists.map((list) => list.isInForce);
     expect([T0 + 1, T0 + 2].map(isInForce)).to.deep.equal([[true], [false]]);
   });
 

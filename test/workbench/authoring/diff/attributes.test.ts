@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { findDiffExamples } from '#workbench/authoring/diff/examples.ts';
-import { listRuleDifferences } from '#workbench/authoring/diff/rule-diff.ts';
+import { listRuleSetDifferences } from '#workbench/authoring/diff/rule-diff.ts';
 import { asking, declaring } from '../../../rule-fixtures/declared-attributes.ts';
 import { edited } from '../../../rule-fixtures/sound-rules.ts';
 
@@ -12,7 +12,7 @@ const OTHER_COUNTRY =
 
 describe('two versions that declare attributes', () => {
   const differences = (before: string, after: string) =>
-    listRuleDifferences(
+    listRuleSetDifferences(
       edited({ 'ruleset.yaml': declaring(before) }),
       edited({ 'ruleset.yaml': declaring(after) }),
     ).map(({ part, text }) => `${part}: ${text}`);
@@ -65,7 +65,7 @@ describe('two versions that declare attributes', () => {
       ['400000', 'GET_NEW', 'BLOCK'],
     ]);
     expect(
-      listRuleDifferences(bins('411111'), bins('400000'))
+      listRuleSetDifferences(bins('411111'), bins('400000'))
         .map(({ text }) => text)
         .join(),
     ).to.match(/= "?411111"? -> .*= "?400000"?/);

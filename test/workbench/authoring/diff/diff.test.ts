@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { findDiffExamples, findDiffExamplesWithin } from '#workbench/authoring/diff/examples.ts';
-import { listRuleDifferences } from '#workbench/authoring/diff/rule-diff.ts';
+import { listRuleSetDifferences } from '#workbench/authoring/diff/rule-diff.ts';
 import { edited, edits, SOUND_FILES, swap } from '../../../rule-fixtures/sound-rules.ts';
 import { itTells } from '../../../rule-fixtures/told.ts';
 
@@ -26,7 +26,7 @@ describe('the difference between two rule sets', () => {
 
   function texts(...edits: readonly Change[]): readonly string[] {
     const { before, after } = compare(...edits);
-    return listRuleDifferences(before, after).map(({ part, text }) => `${part} | ${text}`);
+    return listRuleSetDifferences(before, after).map(({ part, text }) => `${part} | ${text}`);
   }
 
   const changed: Readonly<Record<string, readonly Change[]>> = {
@@ -120,7 +120,7 @@ describe('the difference between two rule sets', () => {
     ];
     const before = compare(...shared(5)).after;
     const after = compare(...shared(7)).after;
-    expect(listRuleDifferences(before, after).map(({ text }) => text)).to.deep.equal([
+    expect(listRuleSetDifferences(before, after).map(({ text }) => text)).to.deep.equal([
       'condition "large": amount > 5 -> > 7',
     ]);
   });
@@ -132,10 +132,10 @@ describe('the difference between two rule sets', () => {
     const { before, after } = compare(['verdicts.yaml', rule ?? '?', '']);
     const words =
       'priority 50; when waitServed = true; verdict GET_NEW; reason "The wait of cooldown level {ladderLevel} was served."';
-    expect(listRuleDifferences(before, after).map(({ text }) => text)).to.deep.equal([
+    expect(listRuleSetDifferences(before, after).map(({ text }) => text)).to.deep.equal([
       `wait-served: removed (${words})`,
     ]);
-    expect(listRuleDifferences(after, before).map(({ text }) => text)).to.deep.equal([
+    expect(listRuleSetDifferences(after, before).map(({ text }) => text)).to.deep.equal([
       `wait-served: added (${words})`,
     ]);
   });
@@ -189,7 +189,7 @@ describe('the difference between two rule sets', () => {
 
   it('proves that a change without effect has no example', () => {
     const { before, after } = compare(['verdicts.yaml', 'priority: 80', 'priority: 65']);
-    expect(listRuleDifferences(before, after)).to.have.lengthOf(1);
+    expect(listRuleSetDifferences(before, after)).to.have.lengthOf(1);
     // A waiting client has no open attempt, so the order of the two rules makes no difference.
     expect(findDiffExamples(before, after)).to.deep.equal({ examples: [], searched: true });
   });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { findDiffExamples } from '#workbench/authoring/diff/examples.ts';
 import { computeRuleDiff } from '#workbench/authoring/diff/rule-diff.ts';
-import type { AnswerMember } from '#workbench/authoring/diff/ways-to-differ.ts';
+import type { ComparedAnswerPart } from '#workbench/authoring/diff/ways-to-differ.ts';
 import { anyLife, type Life, live } from '../../../rule-fixtures/random-life.ts';
 import { type Edit, edited, edits, swap } from '../../../rule-fixtures/sound-rules.ts';
 
@@ -42,7 +42,7 @@ const held = (share: string): Edits => ({
 });
 
 /** A change of each part of the answer, with the place and both values. */
-const PLANTED: readonly (readonly [AnswerMember, string, Edits, Edits, readonly [string, string]])[] = [
+const PLANTED: readonly (readonly [ComparedAnswerPart, string, Edits, Edits, readonly [string, string]])[] = [
   [
     'wait',
     'another priority of a WAIT rule with another ladder',

@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import type { Decision } from '#decision/decision.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { createAttributeHmacs } from '#decision/pseudonym.ts';
-import { rehashRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { createAttributePseudonymizer } from '#decision/pseudonym.ts';
+import { compileWithOtherHmacs } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { InMemorySharedLists } from '#decision/shared-lists.ts';
 import { Simulation } from '#decision/simulation.ts';
 import { deriveCasePseudonym } from '#workbench/authoring/case-pseudonym.ts';
 import { explainByRules, explainWithoutRules } from '#workbench/authoring/explain/explain.ts';
 import { formatExplanation } from '#workbench/authoring/explain/explanation-text.ts';
-import { answerWhatIf } from '#workbench/authoring/explain/what-if.ts';
+import { answerByOtherVersion } from '#workbench/authoring/explain/what-if.ts';
 import { BIN_RULES } from '../../../rule-fixtures/pseudonym-constants.ts';
 import { edited, swap } from '../../../rule-fixtures/sound-rules.ts';
 import { itTells } from '../../../rule-fixtures/told.ts';
@@ -319,21 +319,21 @@ describe('the past answer of another version', () => {
     const [decision] = decide([0]);
     if (decision === undefined) throw new Error('there is a decision');
     const facts = { ...decision.facts, waitRemainingSeconds: 20 };
-    const then = await answerWhatIf(rules, { ...decision, facts, digest: 'other' });
+    const then = await answerByOtherVersion(rules, { ...decision, facts, digest: 'other' });
     expect(then.missing).to.deep.equal([]);
     expect([then.decision?.['verdict'], then.decision?.['rule']]).to.deep.equal(['WAIT', 'asked-too-early']);
     expect(then.decision?.['waitSeconds']).to.be.a('number');
   });
 
   it('compares a pseudonym with the constants of that version, where its secret is at hand', async () => {
-    const hmacs = createAttributeHmacs(['present', 'before']);
+    const hmacs = createAttributePseudonymizer(['present', 'before']);
     const [present = '', before = ''] = hmacs.derivePseudonyms('510000');
-    const [foreign = ''] = createAttributeHmacs(['foreign']).derivePseudonyms('510000');
-    const version = rehashRuleSet(BIN_RULES, hmacs);
+    const [foreign = ''] = createAttributePseudonymizer(['foreign']).derivePseudonyms('510000');
+    const version = compileWithOtherHmacs(BIN_RULES, hmacs);
     const then = (value: string | null) => {
       const { waitRemainingSeconds: _, ...others } = TOO_EARLY.facts;
       const facts = { ...others, waitRemainingSeconds: 0, 'attribute(cardBin)': value };
-      return answerWhatIf(version, { ...TOO_EARLY, facts });
+      return answerByOtherVersion(version, { ...TOO_EARLY, facts });
     };
     for (const value of [present, before]) {
       const { decision, rules: account } = await then(value);
@@ -348,7 +348,7 @@ describe('the past answer of another version', () => {
 
   it('is unknown when the record lacks a fact that the version uses, which is named', async () => {
     const { unpaidChain: _, ...facts } = TOO_EARLY.facts;
-    const then = await answerWhatIf(rules, { ...TOO_EARLY, facts });
+    const then = await answerByOtherVersion(rules, { ...TOO_EARLY, facts });
     expect(then).to.include({ decision: null, rules: null });
     expect(then.missing).to.deep.equal(['unpaidChain']);
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { type ExportedRecord, toExportedRecord } from '#history/archive/ship/journal-file.ts';
+import { type AnyExportedEntry, toExportedEntry } from '#history/archive/ship/journal-file.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { TEST_SALT } from '../../../decision/payer/client-keys.ts';
 import { History, playJuly, Workplace } from '../../../history/evidence/backtest/backtest-history.ts';
@@ -173,7 +173,7 @@ describe('journal export', () => {
   });
 });
 
-type Line = ExportedRecord & { readonly cursor?: string };
+type Line = AnyExportedEntry & { readonly cursor?: string };
 
 function linesOf(text: string): readonly Line[] {
   return text
@@ -190,11 +190,11 @@ function fileEntries(place: Workplace): readonly unknown[] {
   return linesOf(readFileSync(place.path('j'), 'utf8')).map(withoutCursor);
 }
 
-async function everything(place: Workplace): Promise<readonly ExportedRecord[]> {
+async function everything(place: Workplace): Promise<readonly AnyExportedEntry[]> {
   const store = openSqliteStore(place.dataDir, { salt: TEST_SALT });
   const { entries } = await store.readJournal(null, 1_000_000);
   await store.close();
-  return entries.map((entry) => toExportedRecord(entry, store.clientKeys));
+  return entries.map((entry) => toExportedEntry(entry, store.clientKeys));
 }
 
 async function addVerdicts(place: Workplace, count: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { WithMomentsAsText } from '#base/shapes.ts';
 import type { NodeView } from '#checkout/rollout/fleet.ts';
-import type { RolloutEntry } from '#checkout/rollout/rollout.ts';
+import type { RolloutHistoryEntry } from '#checkout/rollout/rollout.ts';
 import { formatRolloutStatus } from '#workbench/commands/rules/rollout-text.ts';
 import { currentRules } from '../../../service/current-rules.ts';
 
@@ -30,7 +30,7 @@ function report(pid: number, hasStaleLists = false): WithMomentsAsText<NodeView>
 const status = (...nodes: readonly WithMomentsAsText<NodeView>[]) => statusAfter([], nodes);
 
 const statusAfter = (
-  history: readonly WithMomentsAsText<RolloutEntry>[],
+  history: readonly WithMomentsAsText<RolloutHistoryEntry>[],
   nodes: readonly WithMomentsAsText<NodeView>[] = [],
 ) =>
   formatRolloutStatus(

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Rollout } from '#checkout/rollout/rollout.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { PlatformClient, ProposedError } from '#sdk/client.ts';
-import { toPersonActor } from '#workbench/access/actors.ts';
+import { createPersonActor } from '#workbench/access/actors.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { type Proposal, Proposals } from '#workbench/approvals/proposals.ts';
 import type { Answer, Problem } from '../../../service/http-call.ts';
@@ -222,7 +222,7 @@ describeOnStores('with APPROVALS=required', (store) => {
   });
 
   it('a person and a key with that person as its owner count as one', async () => {
-    const { id: person, owner } = toPersonActor({ sub: '248', email: null });
+    const { id: person, owner } = createPersonActor({ sub: '248', email: null });
     const change = { what: 'override', clientIdKey: 'payer-5', group: 'TRUSTED' } as const;
     const { clientKeys, registers, auditLog } = eyes.store;
     const now = eyes.clock.now;

@@ -2,8 +2,12 @@ import { expect } from 'chai';
 import { deriveNetworkKeys, parseAddress } from '#decision/addresses.ts';
 import type { Decision } from '#decision/decision.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { type ListedDevice, listRememberedDevices, noteShownDevice } from '#decision/payer/known-devices.ts';
-import { createDeviceNames, createPseudonymizer } from '#decision/pseudonym.ts';
+import {
+  addShownDeviceToPacked,
+  type ListedDevice,
+  listRememberedDevices,
+} from '#decision/payer/known-devices.ts';
+import { createPlatformDeviceNameConverter, createPseudonymizer } from '#decision/pseudonym.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { Audit } from '#workbench/access/audit.ts';
@@ -167,11 +171,12 @@ describeOnStores('the export of a client', (store) => {
         address === null ? [] : deriveNetworkKeys(address, createPseudonymizer(SIGNAL_SECRET)),
       ),
     ];
-    const { nameOf } = createDeviceNames(SIGNAL_SECRET);
+    const { nameOf } = createPlatformDeviceNameConverter(SIGNAL_SECRET);
     const [known] = (await exported('eve')).state?.knownDevices.fingerprints ?? [];
     const [ofFingerprint = ''] = kept;
     const begins =
-      listRememberedDevices(noteShownDevice('', { id: ofFingerprint, formerId: null }, 0), 0)[0]?.id ?? '';
+      listRememberedDevices(addShownDeviceToPacked('', { id: ofFingerprint, formerId: null }, 0), 0)[0]?.id ??
+      '';
     expect(known?.id).to.equal(nameOf(toPlatformName('shop'), begins));
     expect(known?.id).not.to.equal(begins);
     for (const pseudonym of kept) {

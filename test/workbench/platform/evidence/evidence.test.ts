@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { BacktestReport } from '#history/evidence/backtest/backtest-report.ts';
-import type { Presentation } from '#history/evidence/presentation.ts';
+import type { NotesAndTables } from '#history/evidence/presentation.ts';
 import type { QuestionAnswer } from '#history/evidence/question.ts';
 import { QUESTIONS } from '#history/evidence/questions.ts';
 import type { WorthReport } from '#history/evidence/report/worth-report.ts';
@@ -97,7 +97,7 @@ describe('POST /v1/platform/evidence', () => {
     const question = { version: 'p2.v10', asOf: '2020-01-01T00:00:00Z' };
     const { body } = await shop.ask<EvidenceJobView>('POST', 'evidence', { kind: 'report', ...question });
     expect(body.asOf).to.equal(Date.UTC(2020, 0));
-    const { notes } = await worked<WorthReport & Presentation>(body);
+    const { notes } = await worked<WorthReport & NotesAndTables>(body);
     expect(notes.slice(1)).to.deep.equal([
       'As known at 2020-01-01T00:00:00Z.',
       'There is no decision in this time span.',

@@ -1,7 +1,7 @@
 import { useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useEffect } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
-import { ComparedDraft, renderDifferences } from '#workbench/console/page/parts/differences.ts';
+import { DraftDifferences, renderDifferences } from '#workbench/console/page/parts/differences.ts';
 import { goTo, renderChoice } from '#workbench/console/page/parts/form.ts';
 import { useDrafts } from '#workbench/console/page/parts/kept-drafts.ts';
 import { toVersionPath } from '#workbench/console/page/parts/links.ts';
@@ -15,7 +15,7 @@ const FOLLOWED_EVERY_MS = 3000;
  * The differences between a version and another one, and payers to whom the two give different answers.
  * The version may be a draft.
  */
-export function ChangesPage({ place: { version, query }, session }: PageProps) {
+export function VersionChangesPage({ place: { version, query }, session }: PageProps) {
   const folders = useAnswer(RULE_FOLDERS);
   const drafts = useDrafts(session, FOLLOWED_EVERY_MS);
   const isKept = drafts.isDraft(version);
@@ -43,7 +43,7 @@ export function ChangesPage({ place: { version, query }, session }: PageProps) {
         ${
           isKept
             ? renderAnswer(draft, ({ files }) =>
-                h(ComparedDraft, { key: before, version, files, before, isOutdated }),
+                h(DraftDifferences, { key: before, version, files, before, isOutdated }),
               )
             : h(OfVersion, { before, after: version })
         }

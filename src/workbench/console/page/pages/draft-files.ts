@@ -34,7 +34,7 @@ interface FileEditorProps {
 }
 
 /** The files of a draft, of which one is open. */
-export function FileEditor({
+export function DraftFilesEditor({
   copy,
   change,
   edit,

@@ -10,7 +10,7 @@ import {
   isReleaseName,
   RELEASE_NAME_PATTERN,
   suggestNextVersion,
-  VERSION_FORM,
+  VERSION_NAME_FORM_TEXT,
   VERSION_NAME_PATTERN,
 } from '#workbench/console/page/parts/format.ts';
 import { useDrafts } from '#workbench/console/page/parts/kept-drafts.ts';
@@ -32,11 +32,11 @@ import type {
 } from '#workbench/console/page/questions.ts';
 import {
   draftProposalQuestion,
+  draftToRulesDirQuestion,
   keptDraftQuestion,
   OPEN_PROPOSALS,
   releaseQuestion,
   ruleFolderQuestion,
-  storedDraftQuestion,
 } from '#workbench/console/page/questions.ts';
 
 interface ReleaseProps {
@@ -78,7 +78,10 @@ export function ReleaseStep({
   const put = async ({ version, files }: WorkingCopy) => {
     const lies = list.versions.some((one) => one.version === version);
     const replaces = lies ? (await askService('GET', ruleFolderQuestion(version))).filesDigest : null;
-    return askService('PUT', storedDraftQuestion(version), { files, ...(replaces !== null && { replaces }) });
+    return askService('PUT', draftToRulesDirQuestion(version), {
+      files,
+      ...(replaces !== null && { replaces }),
+    });
   };
   /** Returns the draft under another name. Throws if a version in RULES_DIR has that name. */
   const renameTo = (name: string) => {
@@ -96,7 +99,7 @@ export function ReleaseStep({
         return toVersionPath(name);
       },
       children: renderField('Name', {
-        ...{ name: 'name', required: true, pattern: VERSION_NAME_PATTERN, title: VERSION_FORM },
+        ...{ name: 'name', required: true, pattern: VERSION_NAME_PATTERN, title: VERSION_NAME_FORM_TEXT },
         ...{ defaultValue: version, autocomplete: 'off', spellcheck: false, autofocus: true },
       }),
     });

@@ -15,7 +15,7 @@ import {
 } from '#workbench/console/page/parts/working-copy.ts';
 import type { CheckedDraft, Draft, RuleFolderList, Session } from '#workbench/console/page/questions.ts';
 import { keptDraftQuestion, ruleFolderQuestion } from '#workbench/console/page/questions.ts';
-import { FileEditor, type WantedPosition } from './draft-files.ts';
+import { DraftFilesEditor, type WantedPosition } from './draft-files.ts';
 import { ReleaseStep } from './draft-release.ts';
 
 interface DraftProps {
@@ -68,7 +68,7 @@ function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
   const isStale = checked !== null && current === null;
   return html`
     ${h(DraftStatus, { draft, bytesMax })}
-    ${h(FileEditor, { copy, change, edit, checked, wanted, setWanted, rewritten: rounds, values, session })}
+    ${h(DraftFilesEditor, { copy, change, edit, checked, wanted, setWanted, rewritten: rounds, values, session })}
     <div class=${isStale ? 'results-of-text stale' : 'results-of-text'}>
       <p class="faint" role="status" hidden=${checked === null}>
         ${isStale ? STALE : 'Results of the text as it stands.'}

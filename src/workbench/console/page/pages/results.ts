@@ -6,7 +6,7 @@ import {
   renderEvidenceTables,
   renderJobResult,
   renderNotes,
-  useJob,
+  useFollowedJob,
 } from '#workbench/console/page/parts/evidence.ts';
 import { goTo, onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
 import { formatDateTime, parseMoment } from '#workbench/console/page/parts/format.ts';
@@ -18,18 +18,18 @@ import {
   formatUtcMinute,
   renderMinuteField,
   type ShownTime,
-  toSpanParameters,
+  toApiTimeParameters,
 } from '#workbench/console/page/parts/time-span.ts';
 import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import type {
   EvidenceJob,
   EvidenceJobList,
-  Presentation,
+  NotesAndTables,
   RulesReport,
   Session,
 } from '#workbench/console/page/questions.ts';
-import { DRAFTS, EVIDENCE, EVIDENCE_JOBS, RULE_FOLDERS } from '#workbench/console/page/questions.ts';
-import { renderRulesOnOutcomes } from './rule-results.ts';
+import { DRAFTS, EVIDENCE_JOBS, EVIDENCE_QUESTION, RULE_FOLDERS } from '#workbench/console/page/questions.ts';
+import { renderOutcomesByRule } from './rule-results.ts';
 
 type AskedQuestion = EvidenceJobList['questions'][number];
 
@@ -45,7 +45,7 @@ const [FOLLOW_MS, LOOK_MS] = [5_000, 60_000];
  * The result of a job. The report on rules has more members than others, because the page draws it in a
  * way of its own.
  */
-type JobResult = Presentation | RulesReport;
+type JobResult = NotesAndTables | RulesReport;
 
 /**
  * The page of results of a version. The address says which question about recorded decisions is asked, and
@@ -115,7 +115,7 @@ function OneQuestion(props: OneQuestionProps) {
   const jobId = made?.body === wanted ? made.jobId : (findKeptJob(body, jobs)?.jobId ?? null);
   const work = (asked: JobBody) =>
     attempt(async () => {
-      const job = await askService('POST', EVIDENCE, toJobBody(asked));
+      const job = await askService('POST', EVIDENCE_QUESTION, toJobBody(asked));
       setMade({ body: JSON.stringify(asked), jobId: job.jobId });
       again();
     });
@@ -132,7 +132,7 @@ function OneQuestion(props: OneQuestionProps) {
   });
   const fields = listFieldOptions(question);
   const isOpen = fields.length <= OPEN_FIELDS_MAX || fields.some(({ name }) => query.has(name));
-  const kept = { answer: useJob(jobId, EVIDENCE), again: () => work(body) };
+  const kept = { answer: useFollowedJob(jobId, EVIDENCE_QUESTION), again: () => work(body) };
   const rule = query.get('rule') ?? '';
   return html`<form class="card" key=${String(query)} onSubmit=${submit}>
       <div class="filters wide">
@@ -163,7 +163,7 @@ function OneQuestion(props: OneQuestionProps) {
             (result, job) => html`<p class="faint">${describeJob(job)} ${isOutdated(job) && OUTDATED_PILL}</p>
               ${
                 isReport(result)
-                  ? renderRulesOnOutcomes(result, version, rule, time.parameters)
+                  ? renderOutcomesByRule(result, version, rule, time.parameters)
                   : html`${renderNotes(result.notes)}${renderEvidenceTables(result.tables)}`
               }`,
           )
@@ -220,7 +220,7 @@ function readQuestion(question: AskedQuestion, version: string, query: URLSearch
     else options[name] = kind === 'number' ? Number(value) : value;
   }
   if (question.options.some(({ name }) => name === 'by')) options['by'] ??= chooseSlice(span);
-  return { kind: question.kind, options, ...toSpanParameters(span) };
+  return { kind: question.kind, options, ...toApiTimeParameters(span) };
 }
 
 /** The longest time for which a trend is shown by days. A longer time is shown by weeks. */

@@ -22,7 +22,7 @@ import type { EvidenceTable, RuleReport, RulesReport } from '#workbench/console/
  * Renders the outcomes of the orders that each rule matched. `rule` names a single rule to show, like
  * `verdicts/attempt-unpaid`. It is empty for all rules.
  */
-export function renderRulesOnOutcomes(
+export function renderOutcomesByRule(
   report: RulesReport,
   version: string,
   rule: string,

@@ -2,7 +2,7 @@ import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts
 import { h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { ChangedSince, renderCaseResults } from '#workbench/console/page/parts/differences.ts';
-import { countAllOrders, useJob } from '#workbench/console/page/parts/evidence.ts';
+import { countAllOrders, useFollowedJob } from '#workbench/console/page/parts/evidence.ts';
 import { goTo, onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
 import {
   createTakenNameError,
@@ -11,7 +11,7 @@ import {
   groupDigits,
   shortenDigest,
   suggestNextVersion,
-  VERSION_FORM,
+  VERSION_NAME_FORM_TEXT,
   VERSION_NAME_PATTERN,
 } from '#workbench/console/page/parts/format.ts';
 import { useDrafts } from '#workbench/console/page/parts/kept-drafts.ts';
@@ -195,7 +195,7 @@ function useKeptReport(version: string, session: Session) {
     ({ kind, state, options }) =>
       kind === 'report' && state === 'done' && options['version'] === version && !options['against'],
   );
-  return useJob(job?.jobId ?? null, RULES_REPORT).data;
+  return useFollowedJob(job?.jobId ?? null, RULES_REPORT).data;
 }
 
 /** Renders the waits of a platform or of all platforms, and the waits of the ladders that rules name. */
@@ -365,7 +365,7 @@ function BeginDraft({ list, kept, from }: BeginDraftProps) {
   const isSource = from !== null && (names.includes(from) || drafts.includes(from));
   const preferred = isSource ? from : list.find((one) => one.sound)?.version;
   const called = chooseNextName([...list.map(({ version }) => version), ...drafts]);
-  const pattern = { pattern: VERSION_NAME_PATTERN, title: VERSION_FORM };
+  const pattern = { pattern: VERSION_NAME_PATTERN, title: VERSION_NAME_FORM_TEXT };
   const name = { name: 'version', required: true, ...pattern, defaultValue: called };
   return html`<section class="card">
     <h2>Begin a draft</h2>

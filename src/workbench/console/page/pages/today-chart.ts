@@ -18,14 +18,14 @@ import {
 import { listTimeMarks } from '#workbench/console/page/parts/marks.ts';
 import { saveFile, toCsv } from '#workbench/console/page/parts/save-file.ts';
 import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
-import { formatUtcMinute, replaceQueryParameters } from '#workbench/console/page/parts/time-span.ts';
-import { assignColors, VERDICT_NAMES } from '#workbench/console/page/parts/verdict.ts';
+import { formatUtcMinute, toPathWithParameters } from '#workbench/console/page/parts/time-span.ts';
+import { assignColors, VERDICTS_IN_CHART_ORDER } from '#workbench/console/page/parts/verdict.ts';
 import { LISTS, type RolloutStatus, type Session } from '#workbench/console/page/questions.ts';
 import type { EarlierDecisions, Exploration, TodayView } from './today-view.ts';
 import {
   COUNT_FILTER_NAMES,
   computeEarlierLine,
-  findSearchParameter,
+  findSearchParameterOfDimension,
   getSpanOfAllSlots,
   SPLIT_DIMENSIONS,
   sumUp,
@@ -69,7 +69,7 @@ export function SplitDecisions({
     [found, earlier.against, earlier.agoMs, view],
   );
   const brush = (from: number, to: number) =>
-    goTo(replaceQueryParameters({ span: null, from: formatUtcMinute(from), to: formatUtcMinute(to - 1) }));
+    goTo(toPathWithParameters({ span: null, from: formatUtcMinute(from), to: formatUtcMinute(to - 1) }));
   const title = `${verdict ?? 'Decisions'} by ${by}`;
   const note = 'drag across the chart to zoom in';
   const chart = { title, note, kind: 'bars' as const, at, series, marks, before, brush };
@@ -89,15 +89,15 @@ export function SplitDecisions({
 function Controls({ view, attributes, session }: Pick<ExploredProps, 'view' | 'attributes' | 'session'>) {
   const { query, by, verdict, measure } = view;
   const splits = [...SPLIT_DIMENSIONS, ...attributes.map((name) => `attribute(${name})`)];
-  const go = (name: string) => (value: string) => goTo(replaceQueryParameters({ [name]: value }));
+  const go = (name: string) => (value: string) => goTo(toPathWithParameters({ [name]: value }));
   const set = COUNT_FIELDS.filter(({ name }) => query.get(name));
   return html`<form class="filters" onSubmit=${(event: Event) => event.preventDefault()}>
-      ${renderChoice('Verdict', VERDICT_NAMES, { chosen: verdict, any: 'all verdicts', go: go('verdict') })}
+      ${renderChoice('Verdict', VERDICTS_IN_CHART_ORDER, { chosen: verdict, any: 'all verdicts', go: go('verdict') })}
       ${renderChoice('Split by', splits, { chosen: by, go: go('by') })}
       ${renderChoice('As', MEASURES, { chosen: measure, go: go('measure') })}
       <div class="buttons">
         ${set.map(
-          ({ name, label }) => html`<a class="chip" href=${replaceQueryParameters({ [name]: null })}
+          ({ name, label }) => html`<a class="chip" href=${toPathWithParameters({ [name]: null })}
             aria-label=${`Remove the filter ${label} ${query.get(name)}`}>
             ${label}: ${query.get(name)} <span aria-hidden="true">✕</span>
           </a>`,
@@ -120,9 +120,9 @@ function FoldedFilters({ query, session }: { query: URLSearchParams; session: Se
 /** Filters that narrow the counted decisions by several properties at once. */
 function Filters({ query, session }: { query: URLSearchParams; session: Session }) {
   const none = Object.fromEntries(COUNT_FILTER_NAMES.map((name) => [name, null]));
-  const submit = onSubmit((values) => goTo(replaceQueryParameters({ ...none, ...values })));
+  const submit = onSubmit((values) => goTo(toPathWithParameters({ ...none, ...values })));
   const version = query.get('ruleVersion') ?? undefined;
-  return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(replaceQueryParameters(none))}>
+  return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(toPathWithParameters(none))}>
     ${COUNT_FIELDS.map((one) => renderFilterField(one, query.get(one.name) ?? undefined))}
     ${isAllowed(session, 'rules:read') && h(RuleNameOptions, { version })}
     <div class="buttons">
@@ -177,7 +177,7 @@ function ExploredValues({ found, view }: { found: Exploration; view: TodayView }
     by,
     ...declareNumberColumns('decisions', 'of all', ...(money ? ['asked for', 'paid of granted'] : [])),
   ];
-  const parameter = findSearchParameter(by);
+  const parameter = findSearchParameterOfDimension(by);
   return html`${renderTable(
     { name: `By ${by}`, columns },
     found.values,
@@ -188,7 +188,7 @@ function ExploredValues({ found, view }: { found: Exploration; view: TodayView }
       return [
         own === null
           ? (value ?? 'others')
-          : html`<a href=${replaceQueryParameters({ ...own, ...deeper })}>${value}</a>`,
+          : html`<a href=${toPathWithParameters({ ...own, ...deeper })}>${value}</a>`,
         own === null ? number : html`<a href=${toDecisionsAddress(view, found, own)}>${number}</a>`,
         formatShare(sumUp(decisions), sumUp(found.all)),
         ...(money

@@ -7,11 +7,11 @@ import {
   formatPercent,
   groupDigits,
 } from '#workbench/console/page/parts/format.ts';
-import { replaceQueryParameters } from '#workbench/console/page/parts/time-span.ts';
+import { toPathWithParameters } from '#workbench/console/page/parts/time-span.ts';
 import {
-  findUnusualShare,
+  compareWithUsualShares,
   toUsualHoursQuery,
-  type UnusualShare,
+  type UnusualVerdictShare,
 } from '#workbench/console/page/parts/unusual-share.ts';
 import {
   explorationQuestion,
@@ -42,7 +42,7 @@ export function TodayStatus({ session, found, reporting, status }: StateProps) {
   const query = useMemo(() => toUsualHoursQuery(Date.now()), [Math.floor(Date.now() / EVERY_MINUTE_MS)]);
   const hours = useAnswer(found === null ? null : explorationQuestion(query), EVERY_MINUTE_MS).data
     ?.exploration;
-  const compared = hours === undefined ? null : findUnusualShare(hours);
+  const compared = hours === undefined ? null : compareWithUsualShares(hours);
   const unusual = compared?.unusual ?? null;
   const cause = useCause(unusual);
   const wrong = [
@@ -81,7 +81,7 @@ function joinSentence(parts: readonly string[]) {
  * Finds what contributes most to a share that left its usual range, compared with the same hours a day
  * earlier.
  */
-function useCause(unusual: UnusualShare | null) {
+function useCause(unusual: UnusualVerdictShare | null) {
   const query = useMemo(() => {
     if (unusual === null) return null;
     const { verdict, from } = unusual;
@@ -98,12 +98,12 @@ function useCause(unusual: UnusualShare | null) {
 }
 
 function renderUnusualShare(
-  { verdict, share, usual }: UnusualShare,
+  { verdict, share, usual }: UnusualVerdictShare,
   cause: { readonly dimension: string; readonly value: string } | null,
 ) {
   const points = Math.abs(share - usual).toFixed(1);
   const where = share > usual ? 'above' : 'below';
-  const way = replaceQueryParameters({ verdict, by: cause?.dimension ?? 'rule', span: 'day' });
+  const way = toPathWithParameters({ verdict, by: cause?.dimension ?? 'rule', span: 'day' });
   return html`<p>
     <b>${verdict} is ${formatPercent(share)} of the verdicts, ${points} points ${where} the same hours of the
     last eight days.</b>${' '}

@@ -48,7 +48,7 @@ export function readTodayView(query: URLSearchParams, time: ShownTime): TodayVie
  * Returns the search parameter that finds the decisions with a value of a dimension (a property by which
  * decisions are split). Returns null if there is none.
  */
-export function findSearchParameter(dimension: string) {
+export function findSearchParameterOfDimension(dimension: string) {
   return PARAMETERS.get(dimension) ?? null;
 }
 

@@ -2,10 +2,10 @@ import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useMemo } from '#workbench/console/page/html.ts';
 import type { PlannedChange } from '#workbench/console/page/parts/confirm.ts';
 import { formatPercent, groupDigits } from '#workbench/console/page/parts/format.ts';
-import { renderName } from '#workbench/console/page/parts/name.ts';
+import { renderLookalikeSafeName } from '#workbench/console/page/parts/name.ts';
 import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
-import { replaceQueryParameters } from '#workbench/console/page/parts/time-span.ts';
-import { VERDICT_SIGNS } from '#workbench/console/page/parts/verdict.ts';
+import { toPathWithParameters } from '#workbench/console/page/parts/time-span.ts';
+import { VERDICT_STYLES } from '#workbench/console/page/parts/verdict.ts';
 import {
   explorationQuestion,
   type Following,
@@ -17,7 +17,7 @@ import type { EarlierDecisions, Exploration, TodayView } from './today-view.ts';
 import {
   computePercentOfAll,
   DAY_MS,
-  findSearchParameter,
+  findSearchParameterOfDimension,
   getSpanOfAllSlots,
   sumUp,
   toDecisionsAddress,
@@ -51,7 +51,7 @@ interface WhyChangedProps extends RemedyContext {
  * that changed most. If its share fell, the verdict whose share rose most is explained, because it took
  * the place.
  */
-export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
+export function WhyVerdictsChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
   const { from, to } = getSpanOfAllSlots(found);
   const { against: before, agoMs } = earlier;
   const moved =
@@ -111,7 +111,7 @@ function renderEarlierTimes(longMs: number, agoMs: number) {
       .filter(([, , ms]) => ms >= longMs)
       .map(([name, text, ms]) => {
         const current = ms === agoMs ? 'page' : undefined;
-        return html`<a href=${replaceQueryParameters({ against: name })} aria-current=${current}>${text}</a>`;
+        return html`<a href=${toPathWithParameters({ against: name })} aria-current=${current}>${text}</a>`;
       })}
   </nav>`;
 }
@@ -122,7 +122,7 @@ function renderEarlierTimes(longMs: number, agoMs: number) {
  * Returns null if no share rose.
  */
 function findMovedVerdicts(found: Exploration, before: Exploration, chosen: string | null) {
-  const moves = VERDICT_SIGNS.map(({ name }) => ({
+  const moves = VERDICT_STYLES.map(({ name }) => ({
     name,
     points: computePercentOfAll(found, name) - computePercentOfAll(before, name),
   })).toSorted((a, b) => b.points - a.points);
@@ -137,13 +137,13 @@ function toContributionRow(
   { dimension, value, before, after, difference, share }: Contribution,
   { view, found, rose }: { view: TodayView; found: Exploration; rose: string },
 ) {
-  const parameter = findSearchParameter(dimension);
+  const parameter = findSearchParameterOfDimension(dimension);
   const narrow = parameter === null ? null : { [parameter]: value, verdict: rose };
   return [
-    html`<a href=${replaceQueryParameters({ by: dimension, verdict: rose })}>${dimension}</a>`,
+    html`<a href=${toPathWithParameters({ by: dimension, verdict: rose })}>${dimension}</a>`,
     narrow === null
       ? value
-      : html`<a href=${toDecisionsAddress(view, found, narrow)}>${renderName(value)}</a>`,
+      : html`<a href=${toDecisionsAddress(view, found, narrow)}>${renderLookalikeSafeName(value)}</a>`,
     ...[groupDigits(before.part), groupDigits(after.part), groupDigits(Math.round(difference))],
     formatPercent(100 * share),
   ];

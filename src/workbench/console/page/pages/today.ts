@@ -5,7 +5,7 @@ import { useConfirmedChange } from '#workbench/console/page/parts/confirm.ts';
 import { formatPercent, groupDigits } from '#workbench/console/page/parts/format.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import type { ShownTime } from '#workbench/console/page/parts/time-span.ts';
-import { renderFigures, VERDICT_SIGNS } from '#workbench/console/page/parts/verdict.ts';
+import { renderFigures, VERDICT_STYLES } from '#workbench/console/page/parts/verdict.ts';
 import type { Reporting } from '#workbench/console/page/questions.ts';
 import {
   explorationQuestion,
@@ -25,7 +25,7 @@ import {
   toExploreQuery,
   useEarlierDecisions,
 } from './today-view.ts';
-import { WhyChanged } from './today-why.ts';
+import { WhyVerdictsChanged } from './today-why.ts';
 
 const EVERY_MS = 10_000;
 const EVERY_MINUTE_MS = 60_000;
@@ -64,7 +64,7 @@ export function TodayPage({ session, place, time }: PageProps) {
         const attributes = (reporting?.hints.attributes ?? []).map(({ name }) => name);
         const props = { found: all.exploration, view, session, status, attributes, earlier };
         const why = { ...props, found, propose };
-        return h(SplitDecisions, props, h(WhyChanged, why));
+        return h(SplitDecisions, props, h(WhyVerdictsChanged, why));
       })
     }
     ${status && renderNodesTable(status)}
@@ -103,7 +103,7 @@ function renderCounts(
       html`Figures and a chart stand here as soon as a checkout calls POST /v1/client/verdict. To see them
       with a made-up shop, run <code>npm run demo</code>.`,
     );
-  const items = VERDICT_SIGNS.map(({ name, color }) => {
+  const items = VERDICT_STYLES.map(({ name, color }) => {
     const to = toDecisionsAddress(view, found, { verdict: name });
     const value = html`<a href=${to}>${formatPercent(computePercentOfAll(found, name))}</a>`;
     const title = html`<i class="dot" style=${{ background: `var(${color})` }}></i>${name}`;

@@ -7,7 +7,7 @@ import {
   formatInterval,
   renderJobResult,
   renderNotes,
-  useJob,
+  useFollowedJob,
 } from '#workbench/console/page/parts/evidence.ts';
 import { renderChoice } from '#workbench/console/page/parts/form.ts';
 import { formatDateTime, groupDigits, parseMoment } from '#workbench/console/page/parts/format.ts';
@@ -180,7 +180,7 @@ function countClientsBy(
 export function ExperimentPart({ rollout, session }: { rollout: Rollout; session: Session }) {
   const [jobId, setJobId] = useState<string | null>(null);
   const { attempt, isBusy, trouble } = useAction();
-  const answer = useJob(jobId, EXPERIMENT_QUESTION);
+  const answer = useFollowedJob(jobId, EXPERIMENT_QUESTION);
   const canary = rollout.candidates.find(({ mode }) => mode === 'canary');
   if (canary === undefined || !isAllowed(session, 'rules')) return null;
   const begun = `On trial with these shares since ${formatDateTime(canary.stageSince)}.`;

@@ -1,9 +1,9 @@
 import { type Html, h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import { onSubmit, renderField } from './form.ts';
-import { renderName } from './name.ts';
+import { renderLookalikeSafeName } from './name.ts';
 import { useAction } from './notice.ts';
 
-/** A title about a payer or a value, whose name `renderName` shows. */
+/** A title about a payer or a value, whose name `renderLookalikeSafeName` shows. */
 interface NamedTitle {
   readonly before: string;
   readonly name: string;
@@ -95,7 +95,7 @@ function Confirm<T>({
 }
 
 function renderTitle({ before, name, after }: NamedTitle) {
-  return html`${before} ${renderName(name)}${after}`;
+  return html`${before} ${renderLookalikeSafeName(name)}${after}`;
 }
 
 /**

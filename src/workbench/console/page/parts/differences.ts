@@ -32,7 +32,7 @@ export function ChangedSince({ before, after }: { before: string; after: string 
 }
 
 /** The differences between a draft and a version, with payers to whom the two give different answers. */
-export function ComparedDraft({ version, files, before, isOutdated = false }: ComparedDraftProps) {
+export function DraftDifferences({ version, files, before, isOutdated = false }: ComparedDraftProps) {
   const [known, setKnown] = useState((): Compared => ({ files: null, diff: null, error: null }));
   useEffect(() => {
     let left = false;

@@ -7,8 +7,8 @@ import {
   evidenceJobQuestion,
   type FinishedJob,
   type JobQuestion,
+  type NotesAndTables,
   type OrderCounts,
-  type Presentation,
 } from '#workbench/console/page/questions.ts';
 import { formatDateTime, formatShare, groupDigits, VERSION_NAME_PATTERN } from './format.ts';
 import { Loading, RefusalNotice, useAction } from './notice.ts';
@@ -76,7 +76,7 @@ type Cell = EvidenceTable['rows'][number][number];
 const MOMENT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 
 /** The result in short, and what a reader must know to trust it. */
-export function renderNotes(notes: Presentation['notes']) {
+export function renderNotes(notes: NotesAndTables['notes']) {
   return html`<ul class="notes">
     ${notes.map((note) => html`<li>${note.replace(MOMENT, formatDateTime)}</li>`)}
   </ul>`;
@@ -177,7 +177,7 @@ const FOLLOW_MS = 1000;
  * Follows a job by its id until it is over. `work` is the kind of the job, which gives the type of the
  * result.
  */
-export function useJob<Result>(
+export function useFollowedJob<Result>(
   jobId: string | null,
   work: JobQuestion<Result>,
 ): AnswerState<FinishedJob<Result>> {

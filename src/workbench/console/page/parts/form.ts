@@ -79,7 +79,7 @@ export function renderLastDayField(otherwise: string) {
  * Returns when something with a given last day ends, for a request and in words. `lastDay` is like
  * 2026-12-31. `otherwise` says what no last day means.
  */
-export function toExpiryOfLastDay(
+export function toExpiryAndWords(
   lastDay: string | undefined,
   otherwise: string,
 ): { readonly expires: { readonly expiresAt?: string }; readonly howLong: string } {

@@ -151,7 +151,7 @@ export function isReleaseName(version: string) {
 }
 
 /** The form of a draft's name, in words. */
-export const VERSION_FORM = [
+export const VERSION_NAME_FORM_TEXT = [
   'p<number>.v<number>, like p2.v10; a draft may add one hyphen and one word of at most 16 small letters',
   'and digits, like p2.v11-night',
 ].join(' ');

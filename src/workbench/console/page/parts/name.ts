@@ -1,12 +1,12 @@
 import { type Html, html } from '#workbench/console/page/html.ts';
-import { markOddLetters } from './odd-letters.ts';
+import { splitAtOddLetters } from './odd-letters.ts';
 
 /**
  * Renders a name of a payer or an order, so that two names that differ never look alike. `part` is the text
  * that somebody searched for. It is shown in bold.
  */
-export function renderName(name: string, part = '') {
-  return html`<bdi>${markOddLetters(name).map(({ text, mark }) =>
+export function renderLookalikeSafeName(name: string, part = '') {
+  return html`<bdi>${splitAtOddLetters(name).map(({ text, mark }) =>
     mark === null ? markPart(text, part) : html`<span class="odd-letter">${mark}</span>`,
   )}</bdi>`;
 }
@@ -19,13 +19,13 @@ function markPart(text: string, part: string): Html {
 }
 
 /** Renders several names with commas between them. */
-export function renderNames(names: readonly string[]) {
-  return names.map((name, place) => html`${place > 0 && ', '}${renderName(name)}`);
+export function renderLookalikeSafeNames(names: readonly string[]) {
+  return names.map((name, place) => html`${place > 0 && ', '}${renderLookalikeSafeName(name)}`);
 }
 
 /** Formats a name as plain text for labels and messages. Its marks stand in brackets. */
-export function formatName(name: string) {
-  return markOddLetters(name)
+export function formatLookalikeSafeName(name: string) {
+  return splitAtOddLetters(name)
     .map(({ text, mark }) => (mark === null ? text : `[${mark}]`))
     .join('');
 }

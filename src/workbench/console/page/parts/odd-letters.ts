@@ -23,7 +23,7 @@ const LATIN = /\p{Script=Latin}/u;
  * blank at an end or beside another one, and, in a name with Latin letters, a letter of another alphabet that
  * looks like a Latin one.
  */
-export function markOddLetters(name: string): readonly NamePart[] {
+export function splitAtOddLetters(name: string): readonly NamePart[] {
   const letters = [...name];
   const isLatin = LATIN.test(name);
   const parts: NamePart[] = [];

@@ -2,12 +2,12 @@ import {
   askService,
   getSignedInPersonKey,
   type ServiceRefusal,
-  useRetry,
+  useRetryAfterRefusal,
 } from '#workbench/console/page/api.ts';
 import { h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import { DRAFTS, keptDraftQuestion } from '#workbench/console/page/questions.ts';
 import { goTo, onSubmit, renderField } from './form.ts';
-import { VERSION_FORM, VERSION_NAME_PATTERN } from './format.ts';
+import { VERSION_NAME_FORM_TEXT, VERSION_NAME_PATTERN } from './format.ts';
 import { toVersionPath } from './links.ts';
 import { RefusalNotice, useAction } from './notice.ts';
 import { replaceDraftName, saveDraft, toWorkingCopy, type WorkingCopy } from './working-copy.ts';
@@ -104,7 +104,7 @@ export function useOpenDraft(begun: WorkingCopy): OpenDraft {
       removeEventListener('focusout', write);
     };
   }, [copy, isStill]);
-  useRetry(error, retry);
+  useRetryAfterRefusal(error, retry);
   useEffect(() => {
     let left = false;
     const follow = async () => {
@@ -233,7 +233,7 @@ function TwoCopies({ draft: { copy, take }, conflict: { detail, theirs } }: TwoC
         name: 'name',
         required: true,
         pattern: VERSION_NAME_PATTERN,
-        title: VERSION_FORM,
+        title: VERSION_NAME_FORM_TEXT,
         defaultValue: free,
       })}
       <div class="buttons">

@@ -23,7 +23,7 @@ const POINTS_MIN = 10;
 const DEVIATIONS_MIN = 4;
 
 /** A verdict whose share left its usual range. */
-export interface UnusualShare {
+export interface UnusualVerdictShare {
   readonly verdict: string;
   /** The share in percent, now and on the days before. */
   readonly share: number;
@@ -46,8 +46,8 @@ export function toUsualHoursQuery(nowMs: number) {
  * the share that rose most. If no share rose, it is the share that fell most. It is null if all shares are as
  * usual.
  */
-export function findUnusualShare({ slots, stepMs, all, values }: ExplorationAnswer['exploration']): {
-  readonly unusual: UnusualShare | null;
+export function compareWithUsualShares({ slots, stepMs, all, values }: ExplorationAnswer['exploration']): {
+  readonly unusual: UnusualVerdictShare | null;
 } | null {
   const perDay = DAY_MS / stepMs;
   const hoursOf = (counts: readonly number[], daysAgo: number) => {

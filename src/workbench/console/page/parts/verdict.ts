@@ -6,14 +6,14 @@ import { formatDuration } from './format.ts';
 export type Tone = 'plain' | 'good' | 'bad' | 'note';
 
 /** The verdicts in the sequence in which charts stack them, each with the sign that stands for its colour. */
-export const VERDICT_SIGNS = [
+export const VERDICT_STYLES = [
   { name: 'GET_NEW', sign: '+', color: '--get-new' },
   { name: 'GET_SAME_STICKY', sign: '=', color: '--sticky' },
   { name: 'WAIT', sign: '~', color: '--wait' },
   { name: 'BLOCK', sign: '×', color: '--block' },
 ] as const;
 
-export const VERDICT_NAMES = VERDICT_SIGNS.map(({ name }) => name);
+export const VERDICTS_IN_CHART_ORDER = VERDICT_STYLES.map(({ name }) => name);
 
 export const GROUP_COLORS = [
   { name: 'NEW', color: '--group-new' },
@@ -34,7 +34,7 @@ export function VerdictPill({ verdict, waitSeconds }: { verdict: VerdictCommand;
 }
 
 function getSign(verdict: VerdictCommand) {
-  return VERDICT_SIGNS.find(({ name }) => name === verdict)?.sign ?? '?';
+  return VERDICT_STYLES.find(({ name }) => name === verdict)?.sign ?? '?';
 }
 
 /** Renders a few words about a state. */
@@ -79,7 +79,7 @@ export function renderDetails(items: readonly (readonly [string, Html])[]) {
 
 /** The colours of names that have a colour of their own. */
 const OWN_COLORS: Readonly<Record<string, string>> = {
-  ...Object.fromEntries([...VERDICT_SIGNS, ...GROUP_COLORS].map(({ name, color }) => [name, color])),
+  ...Object.fromEntries([...VERDICT_STYLES, ...GROUP_COLORS].map(({ name, color }) => [name, color])),
   bot: '--block',
   'no bot': '--get-new',
   1: '--wait-1',

@@ -1,4 +1,4 @@
-import { askService, type ServiceRefusal, useRetry } from '#workbench/console/page/api.ts';
+import { askService, type ServiceRefusal, useRetryAfterRefusal } from '#workbench/console/page/api.ts';
 import { useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import type { CheckedDraft, Draft, OpenedRuleFolder } from '#workbench/console/page/questions.ts';
 import { CHECK_DRAFT, keptDraftQuestion } from '#workbench/console/page/questions.ts';
@@ -136,7 +136,7 @@ export function useDraftCheck({ version, from, files }: WorkingCopy): {
     return () => clearTimeout(timer);
   }, [files, known, answered]);
   const { checked, error } = known;
-  useRetry(error, () => setKnown((before) => ({ ...before, files: null })));
+  useRetryAfterRefusal(error, () => setKnown((before) => ({ ...before, files: null })));
   const current = known.of === files ? checked : null;
   return { checked, current, checking: known.files !== files, error };
 }

@@ -5,17 +5,21 @@ import {
   declareJsonAnswer,
   declareOperation,
 } from '#checkout/http/operation/operation.ts';
-import { declareRefusal, HttpProblem, refuseKnownErrors } from '#checkout/http/request/problems.ts';
+import { declareRefusal, HttpProblem, runRefusingKnownErrors } from '#checkout/http/request/problems.ts';
 import type { Fleet } from '#checkout/rollout/fleet.ts';
 import { RuleProblemSchema } from '#decision/rules/problem.ts';
-import { formatExample } from '#decision/rules/proof/example.ts';
-import { createVersionTextSchema, type RuleVersion, ruleVersionSchema } from '#decision/rules/rule-set.ts';
+import { formatExampleFacts } from '#decision/rules/proof/example.ts';
+import {
+  createUncheckedVersionSchema,
+  type RuleVersion,
+  ruleVersionSchema,
+} from '#decision/rules/rule-set.ts';
 import { WrittenConstantSchema } from '#decision/rules/text/constant.ts';
 import { CaseResultsSchema, ChangedLineSchema } from '#workbench/authoring/cases/cases.ts';
 import {
   LostCasesOrNullSchema,
   type RuleRemark,
-  selectKnownLists,
+  selectVisibleSharedLists,
 } from '#workbench/authoring/desk/examine.ts';
 import { DraftRefused } from '#workbench/authoring/draft.ts';
 import { createHangUpSignal } from '#workbench/platform/hang-up.ts';
@@ -23,8 +27,8 @@ import type { RuleParts } from '#workbench/platform/parts.ts';
 import {
   BAD_VERSION,
   parseBodyVersion,
-  refuseTooHeavyWork,
-  TOO_HEAVY,
+  RULE_SET_TOO_HEAVY,
+  runRefusingTooHeavyWork,
   VERSION_IN_PATH,
 } from '#workbench/platform/rules/rule-version.ts';
 import { waitUntilLoaded } from '#workbench/rollout/wait-for-nodes.ts';
@@ -34,9 +38,9 @@ import {
   DRAFT_UNSOUND,
   DraftFilesSchema,
   declareDraftBody,
+  parseDraftBody,
   RULE_DESK_FULL,
   runAtRuleDesk,
-  toDraftText,
 } from './draft-body.ts';
 
 const RemarkSchema = s.shape('A remark about a rule file', {
@@ -69,7 +73,7 @@ export const CheckedDraftSchema = s.named(
 const CheckDraftBodySchema = Type.Object({
   ...DRAFT_BODY_MEMBERS,
   from: Type.Optional(
-    createVersionTextSchema(
+    createUncheckedVersionSchema(
       'The version that it was begun with, whose sections and cases of other platforms its release keeps; absent: they are not looked at',
     ),
   ),
@@ -86,16 +90,16 @@ const checkDraft = declareOperation({
     'Its problems with their places, and the results of its cases',
     CheckedDraftSchema,
   ),
-  refusals: [TOO_HEAVY, RULE_DESK_FULL],
+  refusals: [RULE_SET_TOO_HEAVY, RULE_DESK_FULL],
   answer: ({ ctx, body, caller }, { desk, lists, clock }: RuleParts) =>
     runAtRuleDesk(desk, caller, async (): Promise<s.ValueOf<typeof CheckedDraftSchema>> => {
       const { from, ...members } = await body();
       const draft = {
-        ...toDraftText(members),
+        ...parseDraftBody(members),
         from: from === undefined ? null : parseBodyVersion('from', from),
       };
-      const known = selectKnownLists(lists.copy, clock(), caller.platform);
-      const { digest, problems, notes, ...rest } = await refuseTooHeavyWork(() =>
+      const known = selectVisibleSharedLists(lists.copy, clock(), caller.platform);
+      const { digest, problems, notes, ...rest } = await runRefusingTooHeavyWork(() =>
         desk.check(caller.platform, draft, known, createHangUpSignal(ctx)),
       );
       return {
@@ -109,7 +113,7 @@ const checkDraft = declareOperation({
 });
 
 function toRemarkAnswer({ at, message, example, promise }: RuleRemark): s.ValueOf<typeof RemarkSchema> {
-  return { at, message, example: example ? formatExample(example) : null, promise: promise ?? null };
+  return { at, message, example: example ? formatExampleFacts(example) : null, promise: promise ?? null };
 }
 
 export const RewrittenCasesSchema = s.named(
@@ -129,11 +133,11 @@ const rewriteCases = declareOperation({
   grant: 'rules',
   body: declareDraftBody('RewriteCasesBody', Type.Object(DRAFT_BODY_MEMBERS)),
   answers: declareJsonAnswer('The files that change, with each changed line', RewrittenCasesSchema),
-  refusals: [TOO_HEAVY, RULE_DESK_FULL],
+  refusals: [RULE_SET_TOO_HEAVY, RULE_DESK_FULL],
   answer: ({ ctx, body, caller }, { desk }: RuleParts) =>
     runAtRuleDesk(desk, caller, async (): Promise<s.ValueOf<typeof RewrittenCasesSchema>> => {
-      const draft = toDraftText(await body());
-      const rewritten = await refuseTooHeavyWork(() =>
+      const draft = parseDraftBody(await body());
+      const rewritten = await runRefusingTooHeavyWork(() =>
         desk.rewriteCases(caller.platform, draft, createHangUpSignal(ctx)),
       );
       const { files = new Map(), lines = [], left = [] } = rewritten ?? {};
@@ -173,15 +177,15 @@ const saveDraft = declareOperation({
   parameters: [VERSION_IN_PATH],
   body: declareDraftBody('SaveDraftBody', SaveDraftBodySchema),
   answers: declareJsonAnswer('The stored draft', SavedDraftSchema),
-  refusals: [BAD_VERSION, DRAFT_REFUSED, DRAFT_UNSOUND, TOO_HEAVY, RULE_DESK_FULL],
+  refusals: [BAD_VERSION, DRAFT_REFUSED, DRAFT_UNSOUND, RULE_SET_TOO_HEAVY, RULE_DESK_FULL],
   answer: async ({ ctx, caller, body }, { desk, fleet, loadedRules, audit }: RuleParts) => {
     const version = VERSION_IN_PATH.read(ctx);
     const { saved, before } = await runAtRuleDesk(desk, caller, async () => {
       const { files, replaces = null } = await body();
       const draft = { version, files: Object.entries(files), replaces };
       await refuseOnTrial(version, fleet);
-      const save = () => refuseTooHeavyWork(() => desk.save(caller.platform, draft));
-      const saved = await refuseKnownErrors(save, DRAFT_REFUSED.problem, DraftRefused);
+      const save = () => runRefusingTooHeavyWork(() => desk.save(caller.platform, draft));
+      const saved = await runRefusingKnownErrors(save, DRAFT_REFUSED.problem, DraftRefused);
       return { saved, before: draft.replaces };
     });
     if (!saved.ok) throw createUnsoundDraftProblem(version, 'kept', saved.problems);

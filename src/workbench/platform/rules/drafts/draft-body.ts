@@ -7,21 +7,21 @@ import {
   createUnavailableProblem,
   declareRefusal,
   HttpProblem,
-  refuseKnownErrors,
+  runRefusingKnownErrors,
 } from '#checkout/http/request/problems.ts';
 import { formatProblem, type RuleProblem } from '#decision/rules/problem.ts';
-import { createVersionTextSchema, type RuleVersion } from '#decision/rules/rule-set.ts';
+import { createUncheckedVersionSchema, type RuleVersion } from '#decision/rules/rule-set.ts';
 import type { DraftText } from '#decision/rules/text/draft-text.ts';
 import {
   DRAFTS_IN_MEMORY_MAX,
-  PLATFORM_DRAFTS_MAX,
+  PLATFORM_DRAFTS_IN_MEMORY_MAX,
   type RuleDesk,
 } from '#workbench/authoring/desk/rule-desk.ts';
 import type { DraftFiles } from '#workbench/authoring/drafts.ts';
 import { parseBodyVersion } from '#workbench/platform/rules/rule-version.ts';
 
 /** The most bytes of a body with a draft: twice the limit of a version's files, because JSON makes them longer. */
-export const DRAFT_BYTES_MAX = 1024 * 1024;
+export const DRAFT_BODY_BYTES_MAX = 1024 * 1024;
 
 /**
  * The files of a complete rule set. An example needs all of them, because a draft is read without the version from
@@ -48,7 +48,7 @@ export const DraftFilesSchema = withExample(
 
 /** The members of a body that contain a draft. */
 export const DRAFT_BODY_MEMBERS = {
-  version: createVersionTextSchema('Version of the draft, like p2.v11'),
+  version: createUncheckedVersionSchema('Version of the draft, like p2.v11'),
   files: DraftFilesSchema,
 } as const;
 
@@ -77,11 +77,14 @@ export function createUnsoundDraftProblem(
 
 /** Declares a body with the files of a draft. It may be larger than other bodies. */
 export function declareDraftBody<S extends TSchema>(name: string, schema: S) {
-  return declareJsonBody(name, schema, undefined, DRAFT_BYTES_MAX);
+  return declareJsonBody(name, schema, undefined, DRAFT_BODY_BYTES_MAX);
 }
 
 /** Converts a body to a draft. Throws 400 if the draft's name is not that of a version. */
-export function toDraftText({ version, files }: Readonly<{ version: string; files: DraftFiles }>): DraftText {
+export function parseDraftBody({
+  version,
+  files,
+}: Readonly<{ version: string; files: DraftFiles }>): DraftText {
   return { version: parseBodyVersion('version', version), files: Object.entries(files) };
 }
 
@@ -90,13 +93,13 @@ export const RULE_DESK_FULL = declareRefusal(
   'The node works on as many drafts as it can, of all platforms or of this one.',
   () =>
     createUnavailableProblem(
-      `This node is working on ${DRAFTS_IN_MEMORY_MAX} drafts, or on ${PLATFORM_DRAFTS_MAX} of this platform, and takes no more at once. Try again in a moment.`,
+      `This node is working on ${DRAFTS_IN_MEMORY_MAX} drafts, or on ${PLATFORM_DRAFTS_IN_MEMORY_MAX} of this platform, and takes no more at once. Try again in a moment.`,
     ),
 );
 
 /** Runs the work on a draft when the rule desk has room for it. Throws 503 if too many drafts wait. */
 export function runAtRuleDesk<T>(desk: RuleDesk, { platform }: Caller, work: () => Promise<T>): Promise<T> {
-  return refuseKnownErrors(
+  return runRefusingKnownErrors(
     () => desk.runWithDraftInMemory(platform, work),
     () => RULE_DESK_FULL.problem(),
     QueueFull,

@@ -15,10 +15,10 @@ import {
   createNotFoundProblem,
   declareRefusal,
   HttpProblem,
-  refuseKnownErrors as refusedOr,
+  runRefusingKnownErrors as refusedOr,
 } from '#checkout/http/request/problems.ts';
 import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '#decision/payer/client-key.ts';
-import { createVersionTextSchema, type RuleVersion } from '#decision/rules/rule-set.ts';
+import { createUncheckedVersionSchema, type RuleVersion } from '#decision/rules/rule-set.ts';
 import { ProposalRefused, ProposalSchema, toProposalView } from '#workbench/approvals/proposals.ts';
 import {
   DRAFT_DAYS_MAX,
@@ -32,14 +32,14 @@ import { EXAMPLE_MOMENT } from '#workbench/openapi/example.ts';
 import {
   BAD_PARAMETER,
   cutNewestPage,
+  NEWEST_PAGE_PARAMETERS,
   textParameter as parameterText,
-  TIME_PAGE_PARAMETERS,
 } from '#workbench/platform/parameters.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { PROPOSAL_REFUSED } from '#workbench/platform/proposals.ts';
 import { BAD_VERSION, parseBodyVersion, VERSION_IN_PATH } from '#workbench/platform/rules/rule-version.ts';
 import {
-  DRAFT_BYTES_MAX,
+  DRAFT_BODY_BYTES_MAX,
   DraftFilesSchema,
   declareDraftBody,
   RULE_DESK_FULL,
@@ -155,7 +155,7 @@ const listDrafts = declareOperation({
   summary: 'List the drafts of a platform',
   description: `Lists drafts of the platform without their files. A draft decides nothing, and is deleted when nobody changes it for ${DRAFT_DAYS_MAX} days.`,
   grant: 'rules',
-  parameters: TIME_PAGE_PARAMETERS,
+  parameters: NEWEST_PAGE_PARAMETERS,
   answers: declareJsonAnswer('A page', DraftListSchema),
   answer: async ({ ctx, caller }, { drafts }: RuleParts): Promise<ValueOf<typeof DraftListSchema>> => {
     const { page, next } = cutNewestPage(
@@ -163,7 +163,7 @@ const listDrafts = declareOperation({
       await drafts.list(caller.platform),
       ({ changedAt, version }) => [changedAt, version],
     );
-    return { drafts: page, next, bytesMax: DRAFT_BYTES_MAX };
+    return { drafts: page, next, bytesMax: DRAFT_BODY_BYTES_MAX };
   },
 });
 
@@ -210,7 +210,7 @@ function readOtherPlatform(named: string | null, { platform }: Caller): Platform
 }
 
 const WriteBodySchema = Type.Object({
-  from: createVersionTextSchema('The version that the draft was begun with'),
+  from: createUncheckedVersionSchema('The version that the draft was begun with'),
   files: DraftFilesSchema,
 });
 

@@ -1,9 +1,9 @@
 import { askService, askServiceForText, isAllowed } from '#workbench/console/page/api.ts';
 import { html } from '#workbench/console/page/html.ts';
 import { type PlannedChange, renderReasonField } from '#workbench/console/page/parts/confirm.ts';
-import { renderField, renderLastDayField, toExpiryOfLastDay } from '#workbench/console/page/parts/form.ts';
+import { renderField, renderLastDayField, toExpiryAndWords } from '#workbench/console/page/parts/form.ts';
 import { formatDateTime } from '#workbench/console/page/parts/format.ts';
-import { formatName } from '#workbench/console/page/parts/name.ts';
+import { formatLookalikeSafeName } from '#workbench/console/page/parts/name.ts';
 import { useAction } from '#workbench/console/page/parts/notice.ts';
 import { saveFile } from '#workbench/console/page/parts/save-file.ts';
 import type { ClientView, Decision, Session } from '#workbench/console/page/questions.ts';
@@ -49,7 +49,7 @@ export function renderActionButtons(
     action: `${verb} the payer`,
     tone: name === 'BLOCKED' ? 'bad' : 'accent',
     act: ({ reason, lastDay }) =>
-      askService('PUT', at('override'), { group: name, reason, ...toExpiryOfLastDay(lastDay, '').expires }),
+      askService('PUT', at('override'), { group: name, reason, ...toExpiryAndWords(lastDay, '').expires }),
     children: html`<p>From the next request on, the group is ${name}, whatever the rules say.</p>
       ${renderReasonField()}${renderLastDayField('until it is lifted')}`,
   });
@@ -67,7 +67,7 @@ export function renderActionButtons(
       return askService('PUT', at('binding'), {
         ...body,
         acceptorKeys,
-        ...toExpiryOfLastDay(lastDay, '').expires,
+        ...toExpiryAndWords(lastDay, '').expires,
       });
     },
     children: html`<p>When no wait is due, the payer is shown this requisite again.</p>
@@ -116,7 +116,9 @@ export function ExportAndEraseButtons({ clientIdKey, session, propose, onErased:
       tone: 'bad',
       act: async ({ typed }) => {
         if (typed !== clientIdKey)
-          throw new Error(`Type the name as it is, ${formatName(clientIdKey)}. Nothing was erased.`);
+          throw new Error(
+            `Type the name as it is, ${formatLookalikeSafeName(clientIdKey)}. Nothing was erased.`,
+          );
         const left = await askService('DELETE', clientErasureQuestion(clientIdKey));
         told(left?.traces ?? null);
       },

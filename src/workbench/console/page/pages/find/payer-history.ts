@@ -20,7 +20,7 @@ import {
   toDecisionsPath,
   toOrderDecisionsPath,
 } from '#workbench/console/page/parts/links.ts';
-import { renderName, renderNames } from '#workbench/console/page/parts/name.ts';
+import { renderLookalikeSafeName, renderLookalikeSafeNames } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import {
   chooseGroupTone,
@@ -259,7 +259,7 @@ function renderVerdict(entry: VerdictEntry, wait: Wait | null, mayLook: boolean)
 }
 
 function renderOrderLink(orderRef: string, mayLook: boolean) {
-  const name = renderName(orderRef);
+  const name = renderLookalikeSafeName(orderRef);
   return mayLook ? html`<a href=${toOrderDecisionsPath(orderRef)}>${name}</a>` : html`<b>${name}</b>`;
 }
 
@@ -284,8 +284,8 @@ function renderScore({ request, answer, ruleVersion }: Extract<HistoryEntry, { k
   const { preferredAcceptorKey: acceptors = [], payLimitValue: limits = [] } = answer;
   const told = [
     formatMoney(request.amount, request.currency ?? ''),
-    html`${renderName(request.method)} at ${renderName(request.sellPointKey)}, ${ruleVersion}`,
-    acceptors.length > 0 && html`acceptors ${renderNames(acceptors)}`,
+    html`${renderLookalikeSafeName(request.method)} at ${renderLookalikeSafeName(request.sellPointKey)}, ${ruleVersion}`,
+    acceptors.length > 0 && html`acceptors ${renderLookalikeSafeNames(acceptors)}`,
     limits.length > 0 && `at most ${limits.join(', ')}`,
     request.honeypotTriggered && 'a trap field was filled in',
     request.userAgentIsAutomated && 'the User-Agent is a program',
@@ -340,12 +340,15 @@ function describeOtherReport(
 
 function renderBinding(binding: Binding | null) {
   if (binding === null) return html`<p class="moment-head"><b>binding</b> ${renderPill('removed')}</p>`;
-  const fits = binding.method === null ? 'fits every method' : html`fits ${renderName(binding.method)} only`;
+  const fits =
+    binding.method === null
+      ? 'fits every method'
+      : html`fits ${renderLookalikeSafeName(binding.method)} only`;
   return html`<p class="moment-head">
       <b>binding</b> ${renderPill('set', 'good')}${' '}
-      <span>requisite <b>${renderName(binding.requisiteRef)}</b></span>
+      <span>requisite <b>${renderLookalikeSafeName(binding.requisiteRef)}</b></span>
     </p>
-    <p class="faint">acceptors ${renderNames(binding.acceptorKeys)}; ${fits}${formatUntil(binding)}</p>`;
+    <p class="faint">acceptors ${renderLookalikeSafeNames(binding.acceptorKeys)}; ${fits}${formatUntil(binding)}</p>`;
 }
 
 function renderOverride(override: Override | null) {

@@ -5,14 +5,18 @@ import {
   renderChoice,
   renderField,
   renderLastDayField,
-  toExpiryOfLastDay,
+  toExpiryAndWords,
 } from '#workbench/console/page/parts/form.ts';
 import { formatCount, formatDay } from '#workbench/console/page/parts/format.ts';
 import { toPayerPath } from '#workbench/console/page/parts/links.ts';
-import { formatName, renderName, renderNames } from '#workbench/console/page/parts/name.ts';
+import {
+  formatLookalikeSafeName,
+  renderLookalikeSafeName,
+  renderLookalikeSafeNames,
+} from '#workbench/console/page/parts/name.ts';
 import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
 import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
-import { chooseGroupTone, renderPill, VERDICT_SIGNS } from '#workbench/console/page/parts/verdict.ts';
+import { chooseGroupTone, renderPill, VERDICT_STYLES } from '#workbench/console/page/parts/verdict.ts';
 import {
   type ClientLinks,
   clientLinksQuestion,
@@ -83,15 +87,15 @@ function renderClientCells(one: LinkedClient, isChosen: boolean, toggle: (client
   const sums = Object.entries(money).map(
     ([currency, { paid, reversed, unpaid }]) => `${paid} / ${reversed} / ${unpaid} ${currency}`,
   );
-  const answers = VERDICT_SIGNS.flatMap(({ name }) =>
+  const answers = VERDICT_STYLES.flatMap(({ name }) =>
     verdicts[name] === 0 ? [] : `${name} ${verdicts[name]}`,
   );
   const { paid, reversed, unpaid, turnedAway, unknown } = orders;
   const granted = paid + reversed + unpaid + unknown;
   return [
-    html`<input type="checkbox" aria-label=${`Choose ${formatName(clientIdKey)}`} checked=${isChosen}
+    html`<input type="checkbox" aria-label=${`Choose ${formatLookalikeSafeName(clientIdKey)}`} checked=${isChosen}
       onChange=${() => toggle(clientIdKey)} />`,
-    html`<a href=${toPayerPath(clientIdKey)}>${renderName(clientIdKey)}</a>
+    html`<a href=${toPayerPath(clientIdKey)}>${renderLookalikeSafeName(clientIdKey)}</a>
       ${override && html` ${renderPill(override, chooseGroupTone(override))}`}
       ${lists.map((name) => html` ${renderPill(`on ${name}`, 'note')}`)}`,
     ...[TIES[tie], one.devices.length],
@@ -176,13 +180,13 @@ function Block({
       action: 'Put them on the list',
       tone: 'bad',
       act: async ({ list = '', reason, lastDay }) => {
-        const { expires } = toExpiryOfLastDay(lastDay, '');
+        const { expires } = toExpiryAndWords(lastDay, '');
         for (const { clientIdKey } of chosen)
           await askService('PUT', listEntryQuestion(list, clientIdKey), { reason, ...expires });
         goTo(`#/settings/lists/${list}`);
       },
       children: html`<p>Where rules block who is on it, within 2 seconds this refuses ${refuses}</p>
-        ${payers.length > 0 && html`<p>They paid: ${renderNames(payers.map((one) => one.clientIdKey))}.</p>`}
+        ${payers.length > 0 && html`<p>They paid: ${renderLookalikeSafeNames(payers.map((one) => one.clientIdKey))}.</p>`}
         ${renderChoice(
           'List',
           lists.map(({ list }) => list),

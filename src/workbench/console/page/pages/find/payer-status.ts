@@ -15,9 +15,9 @@ type NextVerdict = ClientView['nextVerdict'];
 type Expected = NextVerdict['now'];
 
 /** The answer that the payer's next request would get, why, and until when. */
-export function NextAnswer({ view, reload }: { view: ClientView; reload: () => void }) {
+export function NextAnswerNotice({ view, reload }: { view: ClientView; reload: () => void }) {
   const { tone, title, why, until } = describeStatus(view, Date.now());
-  const wait = findDecisionOfDueWait(view);
+  const wait = findDecisionOfRunningWait(view);
   const last = wait ?? view.decisions[0];
   return html`<div class=${`notice notice-${tone}`} role="status">
     <strong class="standing">
@@ -39,7 +39,7 @@ function renderLastAnswer(decision: Decision, hasBegunWait: boolean) {
 }
 
 /** Finds the decision whose wait is due. Returns null if no wait is due. */
-export function findDecisionOfDueWait({ ladder: { waitUntil }, decisions }: ClientView) {
+export function findDecisionOfRunningWait({ ladder: { waitUntil }, decisions }: ClientView) {
   if (waitUntil === null || parseMoment(waitUntil) <= Date.now()) return null;
   return (
     decisions.find(({ verdict, ladderAfter }) => verdict === 'WAIT' && ladderAfter.waitUntil === waitUntil) ??

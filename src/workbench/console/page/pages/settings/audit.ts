@@ -4,7 +4,7 @@ import { h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { goTo, onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
 import { formatCount, formatDateTime } from '#workbench/console/page/parts/format.ts';
-import { formatName, renderName } from '#workbench/console/page/parts/name.ts';
+import { formatLookalikeSafeName, renderLookalikeSafeName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty, useAction } from '#workbench/console/page/parts/notice.ts';
 import { SaveButtons, toCsv, toJsonLines } from '#workbench/console/page/parts/save-file.ts';
 import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
@@ -12,8 +12,8 @@ import {
   convertMinutesToUtc,
   readSpan,
   renderMinuteField,
-  replaceQueryParameters,
-  toSpanParameters,
+  toApiTimeParameters,
+  toPathWithParameters,
 } from '#workbench/console/page/parts/time-span.ts';
 import {
   AUDIT_CHECK,
@@ -31,12 +31,12 @@ type Fault = Found['unreadable'][number];
  * The operations of which one is enough to see proposals. People who have one of them may decide about
  * proposals or make some.
  */
-export const PROPOSER_OPERATIONS = ['approve', 'operate', 'clients', 'keys'] as const;
+export const PROPOSALS_VIEWER_OPERATIONS = ['approve', 'operate', 'clients', 'keys'] as const;
 
 /** The changes that wait for another person, and the entries of the audit. */
 export function AuditPage({ place: { query }, session }: PageProps) {
   return html`
-    ${PROPOSER_OPERATIONS.some((one) => isAllowed(session, one)) && h(ProposalsSection, { session })}
+    ${PROPOSALS_VIEWER_OPERATIONS.some((one) => isAllowed(session, one)) && h(ProposalsSection, { session })}
     ${isAllowed(session, 'audit') && html`${renderFilter(query)}${h(Entries, { query })}${h(Chain, {})}`}`;
 }
 
@@ -64,7 +64,7 @@ function Entries({ query }: { query: URLSearchParams }) {
             )
           : renderTable({ name: 'Audit', columns: COLUMNS, kind: 'in-lines' }, entries, renderCells)
       }
-      ${next !== null && html`<p><a href=${replaceQueryParameters({ after: next })}>Older entries</a></p>`}
+      ${next !== null && html`<p><a href=${toPathWithParameters({ after: next })}>Older entries</a></p>`}
       ${h(SaveButtons, { name: 'audit', forms })}
       <div role="status">
         ${lacking.length > 0 && html`<p>These entries are missing in the file:</p>`}
@@ -78,7 +78,7 @@ function Entries({ query }: { query: URLSearchParams }) {
 function toAuditQuery(query: URLSearchParams) {
   const named = [...query].filter(([name]) => ['who', 'action', 'after'].includes(name));
   const span = readSpan({ from: query.get('from'), to: query.get('to') });
-  return new URLSearchParams([...named, ...Object.entries(toSpanParameters(span))]);
+  return new URLSearchParams([...named, ...Object.entries(toApiTimeParameters(span))]);
 }
 
 function Chain() {
@@ -144,7 +144,15 @@ const COLUMNS = [
 function renderCells({ at, who, action, platform, subject, before, after, reason }: Entry) {
   const change = before === null && after === null ? '' : `${formatState(before)} → ${formatState(after)}`;
   const where = platform ?? html`<span class="faint">all</span>`;
-  return [formatDateTime(at), who, action, where, subject && renderName(subject), change, reason];
+  return [
+    formatDateTime(at),
+    who,
+    action,
+    where,
+    subject && renderLookalikeSafeName(subject),
+    change,
+    reason,
+  ];
 }
 
 /**
@@ -169,7 +177,7 @@ const NAMED: ReadonlySet<string> = new Set(['value', 'requisiteRef', 'acceptorKe
 
 function formatValue(value: unknown, member = ''): string {
   if (Array.isArray(value)) return value.map((one) => formatValue(one, member)).join(', ') || 'none';
-  if (typeof value === 'string' && NAMED.has(member)) return formatName(value);
+  if (typeof value === 'string' && NAMED.has(member)) return formatLookalikeSafeName(value);
   if (typeof value === 'string') return MOMENT.test(value) ? formatDateTime(value) : value;
   if (typeof value !== 'object' || value === null) return String(value);
   const members = Object.entries(value).filter(([, inner]) => inner !== null);

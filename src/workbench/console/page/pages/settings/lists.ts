@@ -9,10 +9,10 @@ import {
   renderField,
   renderLabelledControl,
   renderLastDayField,
-  toExpiryOfLastDay,
+  toExpiryAndWords,
 } from '#workbench/console/page/parts/form.ts';
 import { formatCount, formatDateTime } from '#workbench/console/page/parts/format.ts';
-import { renderName } from '#workbench/console/page/parts/name.ts';
+import { renderLookalikeSafeName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty, useAction } from '#workbench/console/page/parts/notice.ts';
 import { SaveButtons, toJsonLines } from '#workbench/console/page/parts/save-file.ts';
 import { declareColumns, declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
@@ -184,7 +184,7 @@ function Entries({ name, after, found, value, find, propose }: EntriesProps) {
 
 /** Shows that an IP address has no entry of its own, but lies in a range that has one. */
 function renderCovered(value: string, range: ListEntry, cells: (one: ListEntry) => readonly Html[]) {
-  return html`<p role="status">The entry <b>${range.value}</b> covers ${renderName(value)}.</p>
+  return html`<p role="status">The entry <b>${range.value}</b> covers ${renderLookalikeSafeName(value)}.</p>
     ${renderTable({ name: 'The entry that covers it', columns: COLUMNS, kind: 'in-lines' }, [range], cells)}`;
 }
 
@@ -200,7 +200,7 @@ function renderCells(list: string, entry: ListEntry, propose: Propose | null) {
     });
   const end = expiresAt === null ? html`<span class="faint">no end</span>` : formatDateTime(expiresAt);
   return [
-    html`<code>${renderName(value)}</code>`,
+    html`<code>${renderLookalikeSafeName(value)}</code>`,
     reason,
     who,
     formatDateTime(addedAt),
@@ -264,7 +264,7 @@ function MakeForm({ name, done }: { name: string; done: () => void }) {
 /** The form that puts values on a list: one a line, or the lines of a list that was saved. */
 function PutForm({ list: { list, kind }, propose }: { list: SharedList; propose: Propose }) {
   const put = onSubmit(({ values = '', reason = '', lastDay }) => {
-    const { expires, howLong } = toExpiryOfLastDay(lastDay, 'until somebody removes it');
+    const { expires, howLong } = toExpiryAndWords(lastDay, 'until somebody removes it');
     const all = values
       .split('\n')
       .map((text, index) => ({ text, line: index + 1 }))

@@ -6,7 +6,7 @@ import {
   useConfirmedChange,
 } from '#workbench/console/page/parts/confirm.ts';
 import { formatCount, formatDateTime } from '#workbench/console/page/parts/format.ts';
-import { formatName, renderName } from '#workbench/console/page/parts/name.ts';
+import { formatLookalikeSafeName, renderLookalikeSafeName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
 import { renderPill, type Tone } from '#workbench/console/page/parts/verdict.ts';
 import {
@@ -15,7 +15,7 @@ import {
   proposalDecisionQuestion,
   type Session,
 } from '#workbench/console/page/questions.ts';
-import { ProposedRules } from './proposed-rules.ts';
+import { ProposedVersionReview } from './proposed-rules.ts';
 
 /** How often the page looks for proposals of others. */
 const EVERY_MS = 15_000;
@@ -46,21 +46,21 @@ function renderProposal(proposal: Proposal, session: Session, propose: (change: 
   const decide = (way: 'approve' | 'reject', verb: string, tone: 'accent' | 'bad') =>
     propose({
       title: { before: verb, name: subject, after: '?' },
-      action: `${verb} ${formatName(subject)}`,
+      action: `${verb} ${formatLookalikeSafeName(subject)}`,
       tone,
       act: ({ reason }) => askService('POST', proposalDecisionQuestion(proposalId, way), { reason }),
       children: renderReasonField(undefined, 'Note to the proposer'),
     });
   const approve = () => decide('approve', 'Approve', 'accent');
   return html`<section class="card" key=${proposalId}>
-    <h2>${what}: ${renderName(subject)} ${renderPill(state, TONES[state])}</h2>
+    <h2>${what}: ${renderLookalikeSafeName(subject)} ${renderPill(state, TONES[state])}</h2>
     <ul class="notes">
       ${listOwnLines(proposal, session).map((line) => html`<li>${line.replaceAll(' -> ', ' → ')}</li>`)}
     </ul>
     ${
       versions !== null &&
       isAllowed(session, 'rules:read') &&
-      h(ProposedRules, { proposal, versions, session })
+      h(ProposedVersionReview, { proposal, versions, session })
     }
     <p class="faint">
       Proposed by ${proposedBy}, ${formatDateTime(proposedAt)};

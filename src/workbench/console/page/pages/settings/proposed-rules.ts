@@ -1,8 +1,8 @@
 import { estimateShare } from '#history/statistics/intervals.ts';
 import { askService, isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useEffect, useState } from '#workbench/console/page/html.ts';
-import { ChangedSince, ComparedDraft } from '#workbench/console/page/parts/differences.ts';
-import { formatInterval, renderNotes, useJob } from '#workbench/console/page/parts/evidence.ts';
+import { ChangedSince, DraftDifferences } from '#workbench/console/page/parts/differences.ts';
+import { formatInterval, renderNotes, useFollowedJob } from '#workbench/console/page/parts/evidence.ts';
 import { formatCount, formatDateTime, groupDigits } from '#workbench/console/page/parts/format.ts';
 import { toConsolePath, toVersionPath } from '#workbench/console/page/parts/links.ts';
 import { RefusalNotice, renderAnswer } from '#workbench/console/page/parts/notice.ts';
@@ -11,8 +11,8 @@ import {
   CHECK_DRAFT,
   type CheckedDraft,
   type Draft,
-  EVIDENCE,
   EVIDENCE_JOBS,
+  EVIDENCE_QUESTION,
   type OpenedRuleFolder,
   type Proposal,
   proposedDraftAsReleasedQuestion,
@@ -37,7 +37,7 @@ interface ProposedRulesProps {
  * The things that an approver looks at first: the changes of a version, the results of its cases, its
  * figures on trial, and the answers that it would have given.
  */
-export function ProposedRules({
+export function ProposedVersionReview({
   proposal: { draft, subject, state },
   versions,
   session,
@@ -94,7 +94,7 @@ function CheckedAsReleased({ draft, before }: { readonly draft: Draft; readonly 
     askService('POST', CHECK_DRAFT, { version, files }).then(setChecked, setError);
   }, []);
   return html`<dl class="evidence">
-    ${renderPart('Difference', h(ComparedDraft, { version, files, before }))}
+    ${renderPart('Difference', h(DraftDifferences, { version, files, before }))}
     ${renderPart(
       'Cases',
       html`<div role="status">
@@ -168,7 +168,7 @@ function BacktestInShort({ digest, ...versions }: BacktestInShortProps) {
       options['version'] === versions.after &&
       ruleSets.some((one) => one.digest === digest),
   );
-  const result = useJob(job?.jobId ?? null, EVIDENCE).data?.result ?? null;
+  const result = useFollowedJob(job?.jobId ?? null, EVIDENCE_QUESTION).data?.result ?? null;
   const href = toBacktestPath(versions);
   if (result === null) return html`<a href=${href}>Run it</a>, to see what it would have decided.`;
   const heads = [`${versions.after}: `, `${versions.after} opens `];
