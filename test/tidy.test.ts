@@ -82,7 +82,7 @@ const VERBS: ReadonlySet<string> = new Set(
     redecide rederive refuse rehash release reload remember remove rename render reopen repair repeat
     replace replay report require reset restore retry reverse rewrite roll round run save scan schedule
     select send serialize serve set settle shed shorten show shows sign sleep sort spell split start
-    stop stream stringify subtract suggest sum summarize sync take tally to toggle tokenize trace unpack
+    stop stream stringify subtract suggest sum summarize sync take tally to toggle tokenize trace try unpack
     update use verify wait walk was watch widen with work write
   `
     .trim()
@@ -114,7 +114,6 @@ const NOUNS_ALLOWED: Readonly<Record<string, { readonly names: string; readonly 
     names: 'attributeValueId deviceMember deviceMembers orderBucket',
     why: 'parts of keys',
   },
-  'src/state/redis/installation.ts': { names: 'shapeMember', why: 'a part of a key' },
   'src/workbench/commands/scoring.ts': { names: 'main', why: 'where the commands begin' },
   'src/workbench/console/page/html.ts': { names: 'h', why: "Preact's name for it" },
   'src/workbench/console/page/parts/form.ts': {

@@ -81,7 +81,7 @@ export class BackgroundWork<Its extends Jobs> {
   }
 
   /**
-   * Runs a job and returns its result. Throws LimitExceeded, QueueFull, the signal's reason, or an Error with the
+   * Runs a job and returns its result. Throws JobTimeOrMemoryExceeded, QueueFull, the signal's reason, or an Error with the
    * name of the job's error.
    */
   run<Kind extends keyof Its & string>(

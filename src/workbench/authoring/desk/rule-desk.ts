@@ -65,7 +65,7 @@ const THREAD = new URL('./desk-thread.ts', import.meta.url);
 
 /**
  * Opens, compares, checks and saves rule sets for platforms, which take turns. The work runs in separate threads, so
- * no request of another platform waits for it, however hard a draft is to read. The methods throw `LimitExceeded` for
+ * no request of another platform waits for it, however hard a draft is to read. The methods throw `JobTimeOrMemoryExceeded` for
  * work that exceeds its limits, and `QueueFull` if too much work waits. If an AbortSignal ends the work, they throw
  * its `reason`.
  */

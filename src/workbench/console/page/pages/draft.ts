@@ -68,7 +68,17 @@ function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
   const isStale = checked !== null && current === null;
   return html`
     ${h(DraftStatus, { draft, bytesMax })}
-    ${h(DraftFilesEditor, { copy, change, edit, checked, wanted, setWanted, rewritten: rounds, values, session })}
+    ${h(DraftFilesEditor, {
+      copy,
+      change,
+      edit,
+      checked,
+      wanted,
+      setWanted,
+      rewritten: rounds,
+      values,
+      session,
+    })}
     <div class=${isStale ? 'results-of-text stale' : 'results-of-text'}>
       <p class="faint" role="status" hidden=${checked === null}>
         ${isStale ? STALE : 'Results of the text as it stands.'}

@@ -92,7 +92,11 @@ function Controls({ view, attributes, session }: Pick<ExploredProps, 'view' | 'a
   const go = (name: string) => (value: string) => goTo(toPathWithParameters({ [name]: value }));
   const set = COUNT_FIELDS.filter(({ name }) => query.get(name));
   return html`<form class="filters" onSubmit=${(event: Event) => event.preventDefault()}>
-      ${renderChoice('Verdict', VERDICTS_IN_CHART_ORDER, { chosen: verdict, any: 'all verdicts', go: go('verdict') })}
+      ${renderChoice('Verdict', VERDICTS_IN_CHART_ORDER, {
+        chosen: verdict,
+        any: 'all verdicts',
+        go: go('verdict'),
+      })}
       ${renderChoice('Split by', splits, { chosen: by, go: go('by') })}
       ${renderChoice('As', MEASURES, { chosen: measure, go: go('measure') })}
       <div class="buttons">

@@ -2,7 +2,7 @@ import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useMemo } from '#workbench/console/page/html.ts';
 import type { PlannedChange } from '#workbench/console/page/parts/confirm.ts';
 import { formatPercent, groupDigits } from '#workbench/console/page/parts/format.ts';
-import { renderLookalikeSafeName } from '#workbench/console/page/parts/name.ts';
+import { renderSafeName } from '#workbench/console/page/parts/name.ts';
 import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import { toPathWithParameters } from '#workbench/console/page/parts/time-span.ts';
 import { VERDICT_STYLES } from '#workbench/console/page/parts/verdict.ts';
@@ -143,7 +143,7 @@ function toContributionRow(
     html`<a href=${toPathWithParameters({ by: dimension, verdict: rose })}>${dimension}</a>`,
     narrow === null
       ? value
-      : html`<a href=${toDecisionsAddress(view, found, narrow)}>${renderLookalikeSafeName(value)}</a>`,
+      : html`<a href=${toDecisionsAddress(view, found, narrow)}>${renderSafeName(value)}</a>`,
     ...[groupDigits(before.part), groupDigits(after.part), groupDigits(Math.round(difference))],
     formatPercent(100 * share),
   ];

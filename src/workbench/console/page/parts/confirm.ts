@@ -1,9 +1,9 @@
 import { type Html, h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import { onSubmit, renderField } from './form.ts';
-import { renderLookalikeSafeName } from './name.ts';
+import { renderSafeName } from './name.ts';
 import { useAction } from './notice.ts';
 
-/** A title about a payer or a value, whose name `renderLookalikeSafeName` shows. */
+/** A title about a payer or a value, whose name `renderSafeName` shows. */
 interface NamedTitle {
   readonly before: string;
   readonly name: string;
@@ -95,7 +95,7 @@ function Confirm<T>({
 }
 
 function renderTitle({ before, name, after }: NamedTitle) {
-  return html`${before} ${renderLookalikeSafeName(name)}${after}`;
+  return html`${before} ${renderSafeName(name)}${after}`;
 }
 
 /**

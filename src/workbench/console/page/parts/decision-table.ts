@@ -2,7 +2,7 @@ import { h, html } from '#workbench/console/page/html.ts';
 import type { Decision, FoundDecisions, HistoryEntry } from '#workbench/console/page/questions.ts';
 import { formatDateTime, formatFact, formatMoney } from './format.ts';
 import { toDecisionPath, toOrderDecisionsPath, toPayerPath } from './links.ts';
-import { renderLookalikeSafeName } from './name.ts';
+import { renderSafeName } from './name.ts';
 import { declareColumns, declareNumberColumns, renderTable } from './table.ts';
 import { renderFlagPill, renderPill, type Tone, VerdictPill } from './verdict.ts';
 
@@ -51,8 +51,8 @@ function renderCells(decision: Decision, outcome: ReturnType<typeof findOutcome>
       <span class="when">${day}</span> <span class="when">${time}</span>
     </a>`,
     h(VerdictPill, decision),
-    html`<a href=${toOrderDecisionsPath(orderRef)} title=${orderRef}>${renderLookalikeSafeName(orderRef)}</a>`,
-    html`<a href=${toPayerPath(clientIdKey)} title=${clientIdKey}>${renderLookalikeSafeName(clientIdKey)}</a>`,
+    html`<a href=${toOrderDecisionsPath(orderRef)} title=${orderRef}>${renderSafeName(orderRef)}</a>`,
+    html`<a href=${toPayerPath(clientIdKey)} title=${clientIdKey}>${renderSafeName(clientIdKey)}</a>`,
     ...[formatAmount(decision), formatMethod(decision)],
     outcome === null
       ? renderMissingOutcome(decision)

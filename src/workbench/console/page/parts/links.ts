@@ -1,5 +1,5 @@
 import { html } from '#workbench/console/page/html.ts';
-import { renderLookalikeSafeName } from './name.ts';
+import { renderSafeName } from './name.ts';
 
 /** Addresses within the console: of decisions, payers and versions. */
 
@@ -46,6 +46,6 @@ export function toRuleResultsPath(version: string, file: string, name: string) {
 export function renderSampleOrders(orders: readonly string[]) {
   return orders.map(
     (orderRef) =>
-      html`<a class="sample" href=${toOrderDecisionsPath(orderRef)}>${renderLookalikeSafeName(orderRef)}</a>${' '}`,
+      html`<a class="sample" href=${toOrderDecisionsPath(orderRef)}>${renderSafeName(orderRef)}</a>${' '}`,
   );
 }

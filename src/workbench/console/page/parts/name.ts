@@ -5,7 +5,7 @@ import { splitAtOddLetters } from './odd-letters.ts';
  * Renders a name of a payer or an order, so that two names that differ never look alike. `part` is the text
  * that somebody searched for. It is shown in bold.
  */
-export function renderLookalikeSafeName(name: string, part = '') {
+export function renderSafeName(name: string, part = '') {
   return html`<bdi>${splitAtOddLetters(name).map(({ text, mark }) =>
     mark === null ? markPart(text, part) : html`<span class="odd-letter">${mark}</span>`,
   )}</bdi>`;
@@ -19,12 +19,12 @@ function markPart(text: string, part: string): Html {
 }
 
 /** Renders several names with commas between them. */
-export function renderLookalikeSafeNames(names: readonly string[]) {
-  return names.map((name, place) => html`${place > 0 && ', '}${renderLookalikeSafeName(name)}`);
+export function renderSafeNames(names: readonly string[]) {
+  return names.map((name, place) => html`${place > 0 && ', '}${renderSafeName(name)}`);
 }
 
 /** Formats a name as plain text for labels and messages. Its marks stand in brackets. */
-export function formatLookalikeSafeName(name: string) {
+export function formatSafeName(name: string) {
   return splitAtOddLetters(name)
     .map(({ text, mark }) => (mark === null ? text : `[${mark}]`))
     .join('');

@@ -1,7 +1,7 @@
 import { type Html, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import type { Session } from '#workbench/console/page/questions.ts';
 import { onTyped } from './form.ts';
-import { renderLookalikeSafeName } from './name.ts';
+import { renderSafeName } from './name.ts';
 import { type Choice, type ChoiceGroup, useSearch } from './search-results.ts';
 
 /** A screen that is as narrow as that of a phone, as in the style sheet. */
@@ -128,6 +128,6 @@ function renderChoice(choice: Choice, { text, option, isActive, choose, point }:
   const keepFocus = (event: Event) => event.preventDefault();
   return html`<div role="option" id=${option} aria-selected=${isActive ? 'true' : 'false'}
     onMouseMove=${point} onMouseDown=${keepFocus} onClick=${() => choose(choice)}>
-    <span>${renderLookalikeSafeName(choice.name, text)}</span> <span class="faint">${choice.about}</span>
+    <span>${renderSafeName(choice.name, text)}</span> <span class="faint">${choice.about}</span>
   </div>`;
 }

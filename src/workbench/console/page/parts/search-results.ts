@@ -14,7 +14,7 @@ import {
   toOrderDecisionsPath,
   toPayerPath,
 } from './links.ts';
-import { renderLookalikeSafeName } from './name.ts';
+import { renderSafeName } from './name.ts';
 import { VerdictPill } from './verdict.ts';
 
 /** A thing to choose. It leads to a page, or does something. */
@@ -162,7 +162,7 @@ function toOrderChoice(
   session: Session,
   { orderRef, clientIdKey, verdict, lastAt }: FoundRecords['orders'][number],
 ): Choice {
-  const reported = html`only reported, of ${renderLookalikeSafeName(clientIdKey)}`;
+  const reported = html`only reported, of ${renderSafeName(clientIdKey)}`;
   if (verdict === null && isAllowed(session, 'clients:read'))
     return { name: orderRef, about: reported, act: { href: toPayerPath(clientIdKey) } };
   const about = verdict === null ? reported : renderVerdictAt(verdict, lastAt);

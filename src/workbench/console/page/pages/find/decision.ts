@@ -15,7 +15,7 @@ import {
   toPayerPath,
   toVersionPath,
 } from '#workbench/console/page/parts/links.ts';
-import { renderLookalikeSafeName } from '#workbench/console/page/parts/name.ts';
+import { renderSafeName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { renderTable } from '#workbench/console/page/parts/table.ts';
 import { renderFactsTable, renderRulesTrace } from '#workbench/console/page/parts/trace.ts';
@@ -101,12 +101,12 @@ function Explained({ explanation, session }: { explanation: Explanation; session
 function renderDecisionFigures(decision: Decision) {
   const { orderRef, clientIdKey, ruleVersion, digest, isBot, clientGroup, flags } = decision;
   return [
-    ['order', html`<a href=${toOrderDecisionsPath(orderRef)}>${renderLookalikeSafeName(orderRef)}</a>`],
-    ['payer', html`<a href=${toPayerPath(clientIdKey)}>${renderLookalikeSafeName(clientIdKey)}</a>`],
+    ['order', html`<a href=${toOrderDecisionsPath(orderRef)}>${renderSafeName(orderRef)}</a>`],
+    ['payer', html`<a href=${toPayerPath(clientIdKey)}>${renderSafeName(clientIdKey)}</a>`],
     ['time', formatDateTime(decision.at)],
     ['amount', formatAmount(decision)],
     ['method', formatMethod(decision)],
-    ['point of sale', renderLookalikeSafeName(decision.sellPointKey)],
+    ['point of sale', renderSafeName(decision.sellPointKey)],
     ['rule', decision.rule],
     [
       'version',

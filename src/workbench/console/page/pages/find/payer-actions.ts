@@ -3,7 +3,7 @@ import { html } from '#workbench/console/page/html.ts';
 import { type PlannedChange, renderReasonField } from '#workbench/console/page/parts/confirm.ts';
 import { renderField, renderLastDayField, toExpiryAndWords } from '#workbench/console/page/parts/form.ts';
 import { formatDateTime } from '#workbench/console/page/parts/format.ts';
-import { formatLookalikeSafeName } from '#workbench/console/page/parts/name.ts';
+import { formatSafeName } from '#workbench/console/page/parts/name.ts';
 import { useAction } from '#workbench/console/page/parts/notice.ts';
 import { saveFile } from '#workbench/console/page/parts/save-file.ts';
 import type { ClientView, Decision, Session } from '#workbench/console/page/questions.ts';
@@ -116,9 +116,7 @@ export function ExportAndEraseButtons({ clientIdKey, session, propose, onErased:
       tone: 'bad',
       act: async ({ typed }) => {
         if (typed !== clientIdKey)
-          throw new Error(
-            `Type the name as it is, ${formatLookalikeSafeName(clientIdKey)}. Nothing was erased.`,
-          );
+          throw new Error(`Type the name as it is, ${formatSafeName(clientIdKey)}. Nothing was erased.`);
         const left = await askService('DELETE', clientErasureQuestion(clientIdKey));
         told(left?.traces ?? null);
       },

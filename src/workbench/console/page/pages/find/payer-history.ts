@@ -20,7 +20,7 @@ import {
   toDecisionsPath,
   toOrderDecisionsPath,
 } from '#workbench/console/page/parts/links.ts';
-import { renderLookalikeSafeName, renderLookalikeSafeNames } from '#workbench/console/page/parts/name.ts';
+import { renderSafeName, renderSafeNames } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import {
   chooseGroupTone,
@@ -259,7 +259,7 @@ function renderVerdict(entry: VerdictEntry, wait: Wait | null, mayLook: boolean)
 }
 
 function renderOrderLink(orderRef: string, mayLook: boolean) {
-  const name = renderLookalikeSafeName(orderRef);
+  const name = renderSafeName(orderRef);
   return mayLook ? html`<a href=${toOrderDecisionsPath(orderRef)}>${name}</a>` : html`<b>${name}</b>`;
 }
 
@@ -284,8 +284,8 @@ function renderScore({ request, answer, ruleVersion }: Extract<HistoryEntry, { k
   const { preferredAcceptorKey: acceptors = [], payLimitValue: limits = [] } = answer;
   const told = [
     formatMoney(request.amount, request.currency ?? ''),
-    html`${renderLookalikeSafeName(request.method)} at ${renderLookalikeSafeName(request.sellPointKey)}, ${ruleVersion}`,
-    acceptors.length > 0 && html`acceptors ${renderLookalikeSafeNames(acceptors)}`,
+    html`${renderSafeName(request.method)} at ${renderSafeName(request.sellPointKey)}, ${ruleVersion}`,
+    acceptors.length > 0 && html`acceptors ${renderSafeNames(acceptors)}`,
     limits.length > 0 && `at most ${limits.join(', ')}`,
     request.honeypotTriggered && 'a trap field was filled in',
     request.userAgentIsAutomated && 'the User-Agent is a program',
@@ -341,14 +341,12 @@ function describeOtherReport(
 function renderBinding(binding: Binding | null) {
   if (binding === null) return html`<p class="moment-head"><b>binding</b> ${renderPill('removed')}</p>`;
   const fits =
-    binding.method === null
-      ? 'fits every method'
-      : html`fits ${renderLookalikeSafeName(binding.method)} only`;
+    binding.method === null ? 'fits every method' : html`fits ${renderSafeName(binding.method)} only`;
   return html`<p class="moment-head">
       <b>binding</b> ${renderPill('set', 'good')}${' '}
-      <span>requisite <b>${renderLookalikeSafeName(binding.requisiteRef)}</b></span>
+      <span>requisite <b>${renderSafeName(binding.requisiteRef)}</b></span>
     </p>
-    <p class="faint">acceptors ${renderLookalikeSafeNames(binding.acceptorKeys)}; ${fits}${formatUntil(binding)}</p>`;
+    <p class="faint">acceptors ${renderSafeNames(binding.acceptorKeys)}; ${fits}${formatUntil(binding)}</p>`;
 }
 
 function renderOverride(override: Override | null) {

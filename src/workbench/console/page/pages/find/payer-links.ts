@@ -9,11 +9,7 @@ import {
 } from '#workbench/console/page/parts/form.ts';
 import { formatCount, formatDay } from '#workbench/console/page/parts/format.ts';
 import { toPayerPath } from '#workbench/console/page/parts/links.ts';
-import {
-  formatLookalikeSafeName,
-  renderLookalikeSafeName,
-  renderLookalikeSafeNames,
-} from '#workbench/console/page/parts/name.ts';
+import { formatSafeName, renderSafeName, renderSafeNames } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
 import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import { chooseGroupTone, renderPill, VERDICT_STYLES } from '#workbench/console/page/parts/verdict.ts';
@@ -93,9 +89,9 @@ function renderClientCells(one: LinkedClient, isChosen: boolean, toggle: (client
   const { paid, reversed, unpaid, turnedAway, unknown } = orders;
   const granted = paid + reversed + unpaid + unknown;
   return [
-    html`<input type="checkbox" aria-label=${`Choose ${formatLookalikeSafeName(clientIdKey)}`} checked=${isChosen}
+    html`<input type="checkbox" aria-label=${`Choose ${formatSafeName(clientIdKey)}`} checked=${isChosen}
       onChange=${() => toggle(clientIdKey)} />`,
-    html`<a href=${toPayerPath(clientIdKey)}>${renderLookalikeSafeName(clientIdKey)}</a>
+    html`<a href=${toPayerPath(clientIdKey)}>${renderSafeName(clientIdKey)}</a>
       ${override && html` ${renderPill(override, chooseGroupTone(override))}`}
       ${lists.map((name) => html` ${renderPill(`on ${name}`, 'note')}`)}`,
     ...[TIES[tie], one.devices.length],
@@ -186,7 +182,10 @@ function Block({
         goTo(`#/settings/lists/${list}`);
       },
       children: html`<p>Where rules block who is on it, within 2 seconds this refuses ${refuses}</p>
-        ${payers.length > 0 && html`<p>They paid: ${renderLookalikeSafeNames(payers.map((one) => one.clientIdKey))}.</p>`}
+        ${
+          payers.length > 0 &&
+          html`<p>They paid: ${renderSafeNames(payers.map((one) => one.clientIdKey))}.</p>`
+        }
         ${renderChoice(
           'List',
           lists.map(({ list }) => list),

@@ -2,7 +2,7 @@ import { useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useState } from '#workbench/console/page/html.ts';
 import { useConfirmedChange } from '#workbench/console/page/parts/confirm.ts';
 import { formatCount, formatDateTime } from '#workbench/console/page/parts/format.ts';
-import { renderLookalikeSafeName, renderLookalikeSafeNames } from '#workbench/console/page/parts/name.ts';
+import { renderSafeName, renderSafeNames } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { renderFactsTable } from '#workbench/console/page/parts/trace.ts';
 import { chooseGroupTone, renderDetails, renderPill } from '#workbench/console/page/parts/verdict.ts';
@@ -37,7 +37,7 @@ export function PayerDetails({ clientIdKey, session }: { clientIdKey: string; se
     answer,
     (view) => html`<section class="card">
         <h2>
-          <span>${renderLookalikeSafeName(clientIdKey)}</span>${' '}
+          <span>${renderSafeName(clientIdKey)}</span>${' '}
           ${renderPill(view.clientGroup, chooseGroupTone(view.clientGroup))}
           ${view.isBot && renderPill('bot', 'bad')}
         </h2>
@@ -74,7 +74,7 @@ const KNOWN_BY_NAME = html`Names are compared exactly, capital letters too. A pa
 function renderErased(clientIdKey: string, view: ClientView | null) {
   const rest = 'The audit still says that a payer was erased, by whom and when.';
   const places = 'the store, the shared lists, the archive and the audit';
-  const name = renderLookalikeSafeName(clientIdKey);
+  const name = renderSafeName(clientIdKey);
   if (view === null) return html`Erased: all that ${places} held of ${name}. ${rest}`;
   const { decisionCount, outcomes, binding, override } = view;
   const parts = [
@@ -106,9 +106,9 @@ function renderPayerFigures(view: ClientView) {
   }
   if (binding !== null) {
     const { requisiteRef, method, expiresAt, acceptorKeys } = binding;
-    const methods = method === null ? 'all methods' : renderLookalikeSafeName(method);
-    const fits = html`${renderLookalikeSafeName(requisiteRef)} for ${methods}${until(expiresAt)}`;
-    figures.push(['binding', html`${fits}, acceptors ${renderLookalikeSafeNames(acceptorKeys)}`]);
+    const methods = method === null ? 'all methods' : renderSafeName(method);
+    const fits = html`${renderSafeName(requisiteRef)} for ${methods}${until(expiresAt)}`;
+    figures.push(['binding', html`${fits}, acceptors ${renderSafeNames(acceptorKeys)}`]);
   }
   return figures;
 }

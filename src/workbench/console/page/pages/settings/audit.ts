@@ -4,7 +4,7 @@ import { h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
 import { goTo, onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
 import { formatCount, formatDateTime } from '#workbench/console/page/parts/format.ts';
-import { formatLookalikeSafeName, renderLookalikeSafeName } from '#workbench/console/page/parts/name.ts';
+import { formatSafeName, renderSafeName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty, useAction } from '#workbench/console/page/parts/notice.ts';
 import { SaveButtons, toCsv, toJsonLines } from '#workbench/console/page/parts/save-file.ts';
 import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
@@ -144,15 +144,7 @@ const COLUMNS = [
 function renderCells({ at, who, action, platform, subject, before, after, reason }: Entry) {
   const change = before === null && after === null ? '' : `${formatState(before)} → ${formatState(after)}`;
   const where = platform ?? html`<span class="faint">all</span>`;
-  return [
-    formatDateTime(at),
-    who,
-    action,
-    where,
-    subject && renderLookalikeSafeName(subject),
-    change,
-    reason,
-  ];
+  return [formatDateTime(at), who, action, where, subject && renderSafeName(subject), change, reason];
 }
 
 /**
@@ -177,7 +169,7 @@ const NAMED: ReadonlySet<string> = new Set(['value', 'requisiteRef', 'acceptorKe
 
 function formatValue(value: unknown, member = ''): string {
   if (Array.isArray(value)) return value.map((one) => formatValue(one, member)).join(', ') || 'none';
-  if (typeof value === 'string' && NAMED.has(member)) return formatLookalikeSafeName(value);
+  if (typeof value === 'string' && NAMED.has(member)) return formatSafeName(value);
   if (typeof value === 'string') return MOMENT.test(value) ? formatDateTime(value) : value;
   if (typeof value !== 'object' || value === null) return String(value);
   const members = Object.entries(value).filter(([, inner]) => inner !== null);

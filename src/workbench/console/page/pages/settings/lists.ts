@@ -12,7 +12,7 @@ import {
   toExpiryAndWords,
 } from '#workbench/console/page/parts/form.ts';
 import { formatCount, formatDateTime } from '#workbench/console/page/parts/format.ts';
-import { renderLookalikeSafeName } from '#workbench/console/page/parts/name.ts';
+import { renderSafeName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer, renderEmpty, useAction } from '#workbench/console/page/parts/notice.ts';
 import { SaveButtons, toJsonLines } from '#workbench/console/page/parts/save-file.ts';
 import { declareColumns, declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
@@ -184,7 +184,7 @@ function Entries({ name, after, found, value, find, propose }: EntriesProps) {
 
 /** Shows that an IP address has no entry of its own, but lies in a range that has one. */
 function renderCovered(value: string, range: ListEntry, cells: (one: ListEntry) => readonly Html[]) {
-  return html`<p role="status">The entry <b>${range.value}</b> covers ${renderLookalikeSafeName(value)}.</p>
+  return html`<p role="status">The entry <b>${range.value}</b> covers ${renderSafeName(value)}.</p>
     ${renderTable({ name: 'The entry that covers it', columns: COLUMNS, kind: 'in-lines' }, [range], cells)}`;
 }
 
@@ -200,7 +200,7 @@ function renderCells(list: string, entry: ListEntry, propose: Propose | null) {
     });
   const end = expiresAt === null ? html`<span class="faint">no end</span>` : formatDateTime(expiresAt);
   return [
-    html`<code>${renderLookalikeSafeName(value)}</code>`,
+    html`<code>${renderSafeName(value)}</code>`,
     reason,
     who,
     formatDateTime(addedAt),

@@ -6,7 +6,7 @@ import {
   useConfirmedChange,
 } from '#workbench/console/page/parts/confirm.ts';
 import { formatCount, formatDateTime } from '#workbench/console/page/parts/format.ts';
-import { formatLookalikeSafeName, renderLookalikeSafeName } from '#workbench/console/page/parts/name.ts';
+import { formatSafeName, renderSafeName } from '#workbench/console/page/parts/name.ts';
 import { renderAnswer } from '#workbench/console/page/parts/notice.ts';
 import { renderPill, type Tone } from '#workbench/console/page/parts/verdict.ts';
 import {
@@ -46,14 +46,14 @@ function renderProposal(proposal: Proposal, session: Session, propose: (change: 
   const decide = (way: 'approve' | 'reject', verb: string, tone: 'accent' | 'bad') =>
     propose({
       title: { before: verb, name: subject, after: '?' },
-      action: `${verb} ${formatLookalikeSafeName(subject)}`,
+      action: `${verb} ${formatSafeName(subject)}`,
       tone,
       act: ({ reason }) => askService('POST', proposalDecisionQuestion(proposalId, way), { reason }),
       children: renderReasonField(undefined, 'Note to the proposer'),
     });
   const approve = () => decide('approve', 'Approve', 'accent');
   return html`<section class="card" key=${proposalId}>
-    <h2>${what}: ${renderLookalikeSafeName(subject)} ${renderPill(state, TONES[state])}</h2>
+    <h2>${what}: ${renderSafeName(subject)} ${renderPill(state, TONES[state])}</h2>
     <ul class="notes">
       ${listOwnLines(proposal, session).map((line) => html`<li>${line.replaceAll(' -> ', ' → ')}</li>`)}
     </ul>
