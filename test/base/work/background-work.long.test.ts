@@ -128,7 +128,7 @@ describe('background work', () => {
     await elsewhere.run('add', new Set([1]));
     const gaveUp = await failure(elsewhere.run('tell and stop', 5, { onProgress: (n) => told.push(n) }));
     expect([String(gaveUp), told]).to.deep.equal([
-      'LimitExceeded: it reported nothing for 3 s',
+      'JobTimeOrMemoryExceeded: it reported nothing for 3 s',
       [1, 2, 3, 4, 5],
     ]);
     expect(await elsewhere.run('add', new Set([1, 2]))).to.equal(3);
