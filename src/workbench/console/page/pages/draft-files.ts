@@ -1,6 +1,5 @@
 import { isAllowed, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
-import { isBeforeAttributeName } from '#workbench/console/page/parts/editor/attribute-place.ts';
 import type { CodeEditor, FileRemark } from '#workbench/console/page/parts/editor/code-editor.ts';
 import type { ExplainedFact } from '#workbench/console/page/parts/editor/rule-words.ts';
 import { onSubmit, renderChoice, renderField } from '#workbench/console/page/parts/form.ts';
@@ -171,7 +170,7 @@ function renderMeaning(
 /** The lines above the name of an attribute that may say that it is one. */
 const LINES_ABOVE_NAME = 2;
 
-function listPlacesOf({ name, attribute }: ExplainedFact, { files }: WorkingCopy) {
+function listPlacesOf({ name, attribute, isNamedAfter }: ExplainedFact, { files }: WorkingCopy) {
   const [member, value] = attribute === undefined ? ['fact', name] : ['name', attribute];
   const asked = new RegExp(`\\b${member}["']?:\\s*["']?(?=${value}\\b)`);
   return Object.entries(files)
@@ -182,7 +181,7 @@ function listPlacesOf({ name, attribute }: ExplainedFact, { files }: WorkingCopy
         if (found === null) return [];
         const above = lines.slice(Math.max(0, index - LINES_ABOVE_NAME), index);
         const before = [...above, line.slice(0, found.index)].join('\n');
-        if (attribute !== undefined && !isBeforeAttributeName(before)) return [];
+        if (isNamedAfter?.(before) === false) return [];
         return [{ path, at: { line: index + 1, column: found.index + found[0].length + 1 } }];
       }),
     );

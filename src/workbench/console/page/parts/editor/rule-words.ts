@@ -7,17 +7,27 @@ import {
 import type { EditorState, Extension } from '@codemirror/state';
 import { EditorView, hoverTooltip } from '@codemirror/view';
 import type { RuleWords } from '#workbench/console/bundle.ts';
-import { isBeforeAttributeName } from './attribute-place.ts';
 import { listDeclaredAttributes } from './declared-attributes.ts';
 
 /** JSON that the bundler puts in, so that the page has the words of the service that it belongs to. */
 declare const RULE_WORDS: string;
 
 /**
- * A fact that rules may ask for, with its explanation for analysts. `attribute` is the name of a declared
- * attribute, which rules ask for by that name.
+ * A fact that rules may ask for, with its explanation for analysts. If the fact is a declared attribute,
+ * `attribute` is the name by which rules ask for it. `isNamedAfter` tells whether a `name:` after a text of a
+ * rule file names an attribute, and not a rule or a case.
  */
-export type ExplainedFact = RuleWords['facts'][number] & { readonly attribute?: string };
+export type ExplainedFact = RuleWords['facts'][number] & {
+  readonly attribute?: string;
+  readonly isNamedAfter?: (text: string) => boolean;
+};
+
+/** Matches what stands between `params` and the name of an attribute, on one line or on several. */
+const BEGUN_PARAMS = /\bparams["']?:\s*(?:\{[^{}]*|(?:window["']?:[^\n]*\n\s*)?)$/;
+
+function isBeforeAttributeName(text: string) {
+  return BEGUN_PARAMS.test(text);
+}
 
 /** Names that only this draft and its platform have. */
 export interface DraftNames {
@@ -125,7 +135,14 @@ function listAttributesAt(state: EditorState, at: number, names: DraftNames): re
     .filter(({ isPseudonym }) => isPseudonym || !isCount)
     .map(({ name, values, isPseudonym, description }) => {
       const notes = isPseudonym ? ['kept as a pseudonym'] : [];
-      return { name: `attribute(${name})`, attribute: name, values, notes, description };
+      return {
+        name: `attribute(${name})`,
+        attribute: name,
+        isNamedAfter: isBeforeAttributeName,
+        values,
+        notes,
+        description,
+      };
     });
 }
 
