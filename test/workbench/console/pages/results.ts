@@ -24,6 +24,8 @@ describeConsole("the console's page Results", (tab) => {
   it('tells what came of each rule’s orders, and its net value where known, in three clicks, rules first', async () => {
     await tab.open('#/');
     const { page } = tab;
+    // The tab may remember a version that another test has removed since.
+    await page.reload();
     await page.getByRole('link', { name: 'Rules', exact: true }).click();
     await page
       .getByRole('row', { name: /^p2\.v10 / })
