@@ -144,8 +144,9 @@ function createConnectionErrorListener(log: Logger): (error: Error) => void {
 }
 
 /**
- * Ends the process without closing anything, as databases do, because further writes and answers would depend on data
- * that the disk refused. A supervisor starts the process again, which then reads what the disk holds.
+ * Ends the process at once and closes nothing, because further writes and answers would depend on data that the disk
+ * refused. Databases end in the same way. A supervisor starts the process again, which then reads what the disk
+ * holds.
  */
 function endProcess(error: Error, log: Logger): void {
   log.fatal({ err: error }, 'the service ends at once');
@@ -220,8 +221,8 @@ const DEMO_OPERATIONS = [
 
 /**
  * If there is no key at all, issues one for trying the service out, and shows it once with calls to try. A service in
- * production issues no such key. Neither does a service that others can reach on a shared store, because logs are
- * kept and read.
+ * production issues no such key. Neither does a service that other machines can reach and whose store is on another
+ * machine, because its logs are kept and read.
  */
 async function greetNewcomer(
   { keys, callerUrl, platformUrl }: Application,

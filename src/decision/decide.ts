@@ -298,12 +298,12 @@ function buildListSubject(
     clientIdKey,
     method,
     sellPointKey,
-    // List entries that are older than the last change of the HMAC secret name devices by their former ids.
+    // A list entry from before the last change of the HMAC secret still has the former id of its device.
     fingerprints: [...fingerprints, ...(former?.fingerprints ?? [])],
     ips: [...ips, ...(former?.ips ?? [])],
     networks,
     attributes: stated.attributes ?? NO_ATTRIBUTES,
-    // List entries that are older than the last change of the secret name attribute values by former pseudonyms.
+    // In the same way, such an entry still has the former pseudonym of its attribute value.
     formerAttributes: stated.former?.attributes,
     declaredAttributes,
   };

@@ -231,8 +231,8 @@ class SeenClients<Client> {
   /** The newest sighting of each client. The client that was seen longest ago comes first. */
   readonly #last = new Map<Client, Sighting>();
   /**
-   * The sorted times of all clients, and of the clients with each mark, so that counting does not visit a thousand
-   * clients.
+   * For each counted group of clients, the sorted times at which its clients were last seen. With them, a count is a
+   * binary search and does not visit a thousand clients.
    */
   readonly #times: Record<CountedGroup, number[]> = {
     clients: [],

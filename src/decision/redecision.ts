@@ -44,7 +44,10 @@ export interface Redecided {
 /** The answer when the version cannot decide, because the record lacks facts that its rules compare. */
 export interface LackingFacts {
   readonly kind: 'lacking';
-  /** Facts that rules compare and that the record lacks, and recorded values that their fact cannot have. */
+  /**
+   * The compared facts that the record lacks, and the facts whose recorded value has a type that the fact cannot
+   * have.
+   */
   readonly facts: readonly FactRef[];
 }
 
@@ -55,7 +58,7 @@ export interface LackingFacts {
 export interface UnknownSecret {
   readonly kind: 'unknownSecret';
   /**
-   * Facts whose pseudonyms rules compare with constants, and whose pseudonyms were made under a secret that this node
+   * Facts that rules compare with constants, and whose recorded pseudonyms were made under a secret that this node
    * lacks.
    */
   readonly facts: readonly FactRef[];
@@ -101,7 +104,7 @@ export function createRedecider(
     });
     if (lacking.length > 0) return { kind: 'lacking', facts: lacking };
     const values = rules.facts.map(({ label, fact }) => readRecordedValue(fact, facts[label]));
-    // A verdict counts its own request, so its client is never new.
+    // The facts of a verdict include its own request, so its client is never new.
     const assessment = assessFromFactValues(rules, values, false, isHeldOut);
     const { incomparableFacts: incomparable } = assessment;
     if (incomparable.length > 0) return { kind: 'unknownSecret', facts: incomparable };

@@ -314,8 +314,8 @@ type ListContents = Map<string, HeldEntries>;
 
 /**
  * Entries of shared lists in memory. A search takes a few lookups in hash maps, whatever the number of entries.
- * Requests keep the networks of their addresses with a few prefix lengths. A range has a key for each of its networks
- * with one such length, so ranges need no search either.
+ * Requests keep the networks of their addresses with a few prefix lengths. A range is split into networks of one of
+ * these lengths, and each of the networks is a key. So a lookup finds a range as well.
  */
 export class InMemorySharedLists implements SharedLists {
   readonly #lists = new Map<string, Map<ListOwner, ListContents>>();

@@ -149,7 +149,7 @@ export type Fallback = 'open' | 'closed' | { readonly openUpTo: Readonly<Record<
 
 const ALWAYS = { ruleVersion: 'fallback', isBot: false } as const;
 
-/** The score of a new payer, so that the verdict decides. */
+/** The score of a new payer. It neither favours nor blocks the payer, so only the fallback of the verdict decides. */
 const FALLBACK_SCORE: ScoreAnswer = { clientGroup: 'NEW', paymentScore: '0.5000', isBot: false };
 
 function checkFallback(fallback: Fallback): void {

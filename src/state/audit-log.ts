@@ -120,8 +120,8 @@ export class AuditLog {
   }
 
   /**
-   * Reads entries after a cursor, and the cursor after them. A null cursor starts at the oldest kept entry. Throws
-   * UnknownCursor.
+   * Reads the entries after a cursor. Returns them with the cursor for the next read. A null cursor starts at the
+   * oldest kept entry. Throws UnknownCursor.
    */
   async read(after: string | null, limit: number) {
     if (after !== null && !/^\d{1,15}$/.test(after)) throw new UnknownCursor();

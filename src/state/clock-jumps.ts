@@ -1,8 +1,8 @@
 import { CLOCK_OFFSET_MS_MAX } from './clock-offset.ts';
 
 /**
- * After a jump larger than this, nothing is deleted by age for this long, because somebody may set the clock right
- * again.
+ * Ten minutes. After the clock jumped by more than that, nothing is deleted by age for ten minutes, because somebody
+ * may set the clock right again.
  */
 export const UNSETTLED_MS = 600_000;
 

@@ -7,8 +7,8 @@ import type { ListLog, ListLogChange, ListLogPage, ListLogRecord, WritePreventin
  */
 export interface NumberedLog {
   /**
-   * Appends all changes. Returns null if the terms are not met. If a change has `expected`, it is made only if the
-   * stored text with its id has this number.
+   * Appends all changes. Returns null if the terms are not met. A change with `expected` is made only if the stored
+   * text of the same id has the number `expected`.
    */
   append(changes: readonly ListLogChange[], terms?: AppendTerms): Promise<readonly boolean[] | null>;
   /** Reads the newest number (0 if there is none), the horizon and the epoch. ListLogPage explains the last two. */

@@ -56,7 +56,10 @@ export function toTextOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Returns the answer of a decision and its decisionId, in the form in which an Idempotency-Key gives them again. */
+/**
+ * Returns what is stored of a decision, so that a repeated request with the same Idempotency-Key gets the same
+ * answer.
+ */
 export function createStoredAnswer(decision: Decision): StoredAnswer {
   return { answer: toVerdictAnswer(decision), decisionId: decision.decisionId };
 }
@@ -66,7 +69,10 @@ export interface StoredRecord {
   readonly text: string;
 }
 
-/** The most shapes in memory. A few versions decide at a time, but a search over months may meet records of more. */
+/**
+ * The most shapes in memory. A shape is what all records of one rule set share, see `RecordDictionary`. Few versions
+ * decide at one time, but a search over months may find records of many.
+ */
 const KNOWN_SHAPES_MAX = 200;
 
 /** Decodes stored records to decisions. A shape is read once, because its name never means another shape. */

@@ -351,8 +351,8 @@ export class AccessKeys {
   }
 
   /**
-   * The version of the register in which a person accepted the store as it is, after it had lost data. Null if the
-   * version is not known.
+   * After a store has lost data, a person may accept it as it is, which a register notes. Returns the version of this
+   * register. Returns null if the version is not known.
    */
   #acceptanceVersion(): string | null {
     return this.#documents.findRecentVersion(STORE_ACCEPTED_REGISTER)?.version ?? null;

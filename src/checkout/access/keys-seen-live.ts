@@ -15,8 +15,8 @@ export interface PlatformKeyRef {
 interface Admitted<Key> {
   readonly record: Key;
   /**
-   * The version, when the key was read, of the register that says who last accepted the contents of the store. Null
-   * if it was not known.
+   * A register says who last accepted the contents of a store that had lost data. This is the version that the
+   * register had when the key was read. Null if the version was not known.
    */
   readonly accepted: string | null;
   /** When the key was last read, ms of the process's monotonic clock. */

@@ -37,11 +37,12 @@ export const GUARDED_SHARES = [
  * A client who was not blocked may still be blocked, and a client who has not paid may still pay, so these clients
  * are no evidence.
  *
- * The evidence says how many times likelier the draws are if the shares of the two arms differ than if the rule sets
- * are the same. It is averaged over several supposed shares, as a mixture of likelihood ratios. Such a mixture is a
- * martingale while the rules are the same. Therefore the evidence exceeds 1 / a with a probability of at most a, over
- * a trial of any length and however often somebody reads the figures (Ville's inequality; Howard, Ramdas, McAuliffe
- * and Sekhon, Time-uniform nonparametric, nonasymptotic confidence sequences, 2021).
+ * The evidence is a ratio of two probabilities of the draws. The first supposes that the shares of the two arms
+ * differ, and the second that the rule sets are the same. The evidence is averaged over several supposed shares, as a
+ * mixture of likelihood ratios. Such a mixture is a martingale while the rules are the same. Therefore the evidence
+ * exceeds 1 / a with a probability of at most a, over a trial of any length and however often somebody reads the
+ * figures (Ville's inequality; Howard, Ramdas, McAuliffe and Sekhon, Time-uniform nonparametric, nonasymptotic
+ * confidence sequences, 2021).
  *
  * When a payment is reversed, its client is no longer counted as paid. The theorem does not cover this change. In
  * simulations the false alarms stay within the bound.
@@ -80,8 +81,8 @@ function listStrayed(arms: ArmClients, percent: number, points: number, towards:
 const LOG_SHOWN_MAX = Math.log(5_000_000);
 
 /**
- * BASES are the supposed shares of the active version. DISTANCES, times the guard's points, say how far the
- * candidate's share lies from them.
+ * BASES are the supposed shares of the active version. The supposed share of the candidate lies above or below such a
+ * base, by the guard's points multiplied by one of DISTANCES.
  */
 const BASES = [0.002, 0.005, 0.01, 0.02, 0.04, 0.07, 0.12, 0.2, 0.3, 0.45, 0.6, 0.75, 0.88, 0.96, 0.99];
 const DISTANCES = [1.2, 2, 3, 6];
@@ -91,8 +92,8 @@ type ArmHits = readonly [number, number];
 
 /**
  * Computes the natural logarithm of the evidence that the candidate's share is more than `distance` above the active
- * share. If `distance` is negative, it is the evidence that the share is further than this below the active share.
- * `chance` is a client's chance of being drawn into the candidate's arm.
+ * share. If `distance` is negative, it is the evidence that the candidate's share is more than `-distance` below the
+ * active share. `chance` is a client's chance of being drawn into the candidate's arm.
  */
 export function computeLogEvidence(hits: ArmHits, chance: number, distance: number): number {
   const logs = BASES.flatMap((base) =>
@@ -106,8 +107,8 @@ export function computeLogEvidence(hits: ArmHits, chance: number, distance: numb
 }
 
 /**
- * Computes the natural logarithm of how many times likelier the draws are if the active share is `base` and the
- * candidate's share is `other` than if both shares are equal.
+ * Computes the natural logarithm of a ratio of two probabilities of the draws. The first supposes that the active
+ * share is `base` and the candidate's share is `other`. The second supposes that both shares are equal.
  */
 function computeLogRatio(hits: ArmHits, chance: number, base: number, other: number): number {
   const ofHit = (chance * other) / (chance * other + (1 - chance) * base);

@@ -162,9 +162,10 @@ export class RolloutNode implements RuleSource {
   }
 
   /**
-   * Whether the store recorded an outcome whose caller got an error. The client's newest outcome times must be those
-   * that the outcome leaves. Also, the client must not have changed since, or one of these times must be the arrival
-   * time of the outcome. Otherwise the times may come from the caller's next try, which is counted by itself.
+   * Whether the store recorded an outcome whose caller got an error. The client's newest outcome times in the store
+   * must equal those that this outcome would have made. Besides, the client must have the change count that this
+   * outcome would have made, or one of the times must be the arrival time of this outcome. Otherwise the times may
+   * come from the caller's next try, which is counted by itself.
    */
   async #hasOutcome({ client, after, at, changes }: CountedOutcome): Promise<boolean> {
     const { state } = await this.#parts.store.load(client);

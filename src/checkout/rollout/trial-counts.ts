@@ -6,9 +6,9 @@ import { addStageAnswer, type TrialStageAnswers } from '#decision/payer/client-s
 import type { Tallies, TallyBatch } from '#state/store.ts';
 
 /**
- * Counts of the clients of one arm. A client counts at most once in each figure, however many answers it got since
- * the candidate has this share of the clients. The verdicts of one client depend on each other, so a statistical
- * comparison must count clients and not verdicts.
+ * Counts of the clients of one arm. Within one stage of a trial, a client counts at most once in each figure, however
+ * many answers it got. The verdicts of one client depend on each other, so a statistical comparison must count
+ * clients and not verdicts.
  */
 const ClientCountsSchema = shape(
   'Numbers of clients. Each client counts at most once in a figure, however many verdicts it got since the canary has this percent',

@@ -71,9 +71,9 @@ export type ReportOfOrder = ReportedOutcome & { readonly orderRef: string };
 
 /**
  * Applies a platform's report about an order. The same dated reports lead to the same state in whatever sequence they
- * arrive. A new payment resets the client's ladder (interface, section 3.2), whatever the result of the order is now.
- * `older` is what is known of an order that the state does not remember. `lookedUp` is the stage of the order, if the
- * store knows it.
+ * arrive. A PAID report about an order that was not paid before resets the client's ladder (interface, section 3.2).
+ * It does so even if a newer report leaves the order unpaid or reversed. `older` is what is known of an order that
+ * the state does not remember. `lookedUp` is the stage of the order, if the store knows it.
  */
 export function recordOutcome(
   state: ClientState,
@@ -142,8 +142,8 @@ function applyReport(
   };
   const isPaidAnew = isNewPayment(known, report);
   const ladder = updateLadder({ ...state, events }, isPaidAnew, order, Math.max(now, state.lastAt));
-  // If an attempt reopened an order that was turned away, the order is classified differently, whatever this report
-  // says.
+  // An unpaid order does not count while it is turned away (see `findCountedOutcome`). After a new attempt it counts
+  // differently, even if this report changes nothing.
   const countsOtherwise = before !== null && findCountedOutcome(before) !== findCountedOutcome(order);
   const outcomes =
     counts || countsOtherwise

@@ -42,8 +42,8 @@ const MINUTES = 2 ** 23;
 const DAYS = 2 ** 9;
 
 /**
- * A repeated score request asks about a moment up to a day ago, so the stored date of a device may lie after this
- * moment.
+ * A repeated score request is answered for the time of the first one, which may be a day ago. So the stored date of a
+ * device may lie up to a day after that time. The second day is a margin.
  */
 const AHEAD_MS_MAX = 2 * DAY_MS;
 

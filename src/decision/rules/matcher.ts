@@ -13,8 +13,8 @@ export type Matcher = (values: readonly NullableFactValue[]) => boolean;
 
 /**
  * Creates the test of a condition. The condition of a rule has no "not" here, because `moveNegations` has removed
- * each "not". A condition that is built for a proof may still have a "not". It holds if the condition inside it does
- * not hold.
+ * each "not". A condition that `built-conditions.ts` builds, to prove something about rules, may still have a "not".
+ * A "not" holds if the condition inside it does not hold.
  */
 export function createMatcher(condition: Condition): Matcher {
   return foldCondition(condition, {

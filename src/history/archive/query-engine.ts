@@ -188,7 +188,10 @@ export function toNumberOrNull(value: JS | undefined): number | null {
   return value instanceof Date ? value.getTime() : null;
 }
 
-/** Reads numbers from a row, by the columns that `none` names. A column without a number gets the number in `none`. */
+/**
+ * Reads numbers from a row. The members of `none` are the columns that are read. A column without a number gets the
+ * number in `none`.
+ */
 export function toNumbersByColumn<Numbers extends Readonly<Record<string, number>>>(
   row: DuckRow,
   none: Numbers,

@@ -66,17 +66,17 @@ export interface ColumnFromJson {
 class RowDamaged extends NamedError {}
 
 /**
- * The exceptions to the usual names of columns: the name of a column by the path of its member, which is like `at` or
- * `override.group`. Null means that the member has no column. An empty name means that the columns of an object's
- * members have no prefix.
+ * The names of columns that differ from the usual ones. Each key is the path of a member, like `at` or
+ * `override.group`, and its value is the name of the column. Null means that the member has no column. An empty name
+ * means that the columns of an object's members have no prefix.
  */
 type ColumnNames = Readonly<Record<string, string | null>>;
 
 /**
- * The columns of a record, made from its schema. `sellPointKey` becomes `sell_point_key`, the members of an object
- * have its name as their prefix, a list of objects becomes one column with a list for each member, and facts have
- * columns of their own. A missing member is null. The engine makes the columns from JSON, because copying some eighty
- * cells of each decision would take longer than everything else.
+ * The columns of a record, made from its schema. `sellPointKey` becomes `sell_point_key`. The columns of an object's
+ * members have the object's name as their prefix. For a list of objects, each member of the objects gets one column,
+ * which holds a list. Facts have columns of their own. A missing member is null. The engine makes the columns from
+ * JSON, because copying some eighty cells of each decision would take longer than everything else.
  */
 export class RecordColumns<S extends TObject> {
   readonly columns: readonly ArchiveColumn[];

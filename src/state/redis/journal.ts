@@ -174,8 +174,8 @@ class JournalReader {
   readonly #decisions: RedisDecisionReader;
   /**
    * Rows that were read beyond the last pages, by cursor, so that a reader who continues there need not read them
-   * twice. If a client is erased in the meantime, the erasure comes after these rows, just as it comes after rows
-   * that were returned before.
+   * twice. These rows may name a client that was erased since. The reader then meets the erasure later, just as it
+   * does for rows that it already has.
    */
   readonly #ahead = new Map<string, readonly PartitionRows[]>();
 
@@ -248,7 +248,8 @@ class JournalReader {
 
   async #fill(feeds: readonly PartitionRows[], batch: number): Promise<void> {
     const hungry = feeds.filter(({ rows, ended }) => rows.length === 0 && !ended);
-    // Redis answers everything that one connection sent before it reads from the others.
+    // Redis answers all waiting commands of one connection before it serves the next connection. So only some
+    // commands are sent at once.
     const together = Math.max(1, Math.floor(BATCH_ENTRIES_MAX / batch));
     for (let start = 0; start < hungry.length; start += together)
       await Promise.all(hungry.slice(start, start + together).map((feed) => this.#fillOne(feed, batch)));
@@ -302,8 +303,7 @@ function findGap(loss: Readonly<Record<string, string>>, place: JournalPlace | n
 
 /**
  * Computes how many rows to read from each partition. Clients are spread evenly over the partitions, so the number is
- * the partition's share of the limit and some more. It is not larger, because rows that are not returned may have
- * been read in vain.
+ * the partition's share of the limit and some more. It is not larger, because nobody may ask for the surplus rows.
  */
 function computeBatch(limit: number): number {
   return Math.min(BATCH_ENTRIES_MAX, 4 + Math.ceil((1.25 * limit) / redis.PARTITION_TAGS.length));

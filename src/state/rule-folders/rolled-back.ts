@@ -12,8 +12,8 @@ interface RolledBack {
 }
 
 /**
- * Notes that a version was rolled back. A service that starts for the first time then does not choose it as the
- * newest version. Returns false if the folder is not writable, as in a container.
+ * Notes that a version was rolled back. So a service that starts for the first time does not choose this version,
+ * even if it is the newest. Returns false if the folder is not writable, as in a container.
  */
 export function noteRolledBack(folder: string, { at, who, reason }: RolledBack): boolean {
   try {

@@ -65,8 +65,8 @@ function isRole(name: string): name is Role {
 }
 
 /**
- * Finds the role grants that the claims of these documents give. A claim is a text or a list of texts, and is read
- * from the first document that has it.
+ * Selects the configured grants by the documents of the identity provider. A grant applies if its claim has the value
+ * that the grant names. A claim is a text or a list of texts, and is read from the first document that has it.
  */
 export function selectRoleClaims(
   grants: readonly RoleClaim[],

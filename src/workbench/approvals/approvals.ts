@@ -137,8 +137,8 @@ export class Approvals {
   }
 
   /**
-   * Approves a proposal and carries it out, at most once, and only if its basis is still the one that it was proposed
-   * on. Throws `ProposalRefused` or `UnknownProposal`.
+   * Approves a proposal and carries it out, at most once. Refuses if the basis of the proposal (a revision or a
+   * digest, for example) has changed since it was proposed. Throws `ProposalRefused` or `UnknownProposal`.
    */
   async approve(
     platform: PlatformName,
@@ -189,7 +189,7 @@ export class Approvals {
   }
 
   /**
-   * Releases a version. Returns the cases of the version released before that this version lacks. Returns null if it
+   * Releases a version. Returns the cases that the previous release has and this version lacks. Returns null if it
    * lacks none. Throws `ProposalRefused` or `DraftRefused`.
    */
   async release(
@@ -271,8 +271,8 @@ export class Approvals {
   }
 
   /**
-   * Describes what the change would be based on now, as the basis of a proposal does. Returns null if there is
-   * nothing to approve.
+   * Returns the basis that a proposal of this change would have if it were made now. Returns null if there is nothing
+   * to approve.
    */
   async #basisNow(platform: PlatformName, change: ProposedChange): Promise<string | null> {
     const draft = findReleasedDraft(change);
@@ -348,8 +348,8 @@ export class Approvals {
   }
 
   /**
-   * Foresees the release of a draft. The draft's platform reads the answer, so the work runs as this platform and
-   * waits in its queue.
+   * Foresees the release of a draft. The work runs in the name of the draft's platform, which reads the answer. So
+   * the answer holds only what this platform may read, and the work waits in the queue of this platform.
    */
   async #prospectOfDraft(
     version: RuleVersion,

@@ -8,8 +8,8 @@ export const deriveCasePseudonym: Pseudonymize = (kind, value) =>
   hash('sha256', `${kind} ${value}`, 'base64url').slice(0, 22);
 
 /**
- * Computes the HMACs of attributes in cases, and of the example payers that are found when rules are examined. All of
- * them are treated as kept under one secret.
+ * Computes the HMACs of attributes, both of those in cases and of those of the example payers that are found when
+ * rules are examined. No secret is involved, so any two of these HMACs can be compared.
  */
 export const CASE_HMACS: AttributePseudonymizer = {
   derivePseudonyms: (text) => [`${PSEUDONYM_MARK}${deriveCasePseudonym('attribute', text)}`],

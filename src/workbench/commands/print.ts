@@ -10,7 +10,7 @@ const STYLES = { pass: 'green', fail: 'red', faint: 'dim', strong: 'bold' } as c
   Parameters<typeof styleText>[0]
 >;
 
-/** Follows each mark. It differs in each process, so that no text from outside can contain a mark. */
+/** The random end of each mark. It differs in each process, so that no text from outside can contain a mark. */
 const NONCE = randomBytes(8).toString('hex');
 
 /**

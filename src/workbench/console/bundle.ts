@@ -38,7 +38,7 @@ function listRuleWords(): RuleWords {
 
 /**
  * Bundles the page's modules with the packages that they use. All pages are in one file. The code that draws charts
- * is in a file that is loaded after the figures. The editor of drafts is in a file that is loaded when a draft is
+ * is in a file that a page loads after its numbers. The editor of drafts is in a file that is loaded when a draft is
  * opened. The bundler's process ends afterwards.
  */
 async function bundle(): Promise<PageBundle> {

@@ -149,8 +149,8 @@ interface RepeatedErasures {
 }
 
 /**
- * Erasures may run at the same time. So a store that has noted one may lack others that are dated up to this long
- * (ms) before it.
+ * Erasures may run at the same time. When the store notes one of them, an older one may still be under way. This is
+ * the longest time, in ms, by which it may be older.
  */
 const AT_ONCE_MS = 60_000;
 
@@ -169,7 +169,8 @@ export class Erasure {
   async erase(who: string, client: ClientKey): Promise<string | null> {
     const { ledger = null, service, store, listEditor } = this.#parts;
     const { platform, clientIdKey, hash: clientHash } = client;
-    // The erasure is compared with the journal's entries, which also have the time of this machine's clock.
+    // This is not the store's clock. `at` is compared with the times of journal entries, which come from the clock of
+    // this machine.
     const at = Date.now();
     await ledger?.append({ at, platform, clientHash });
     await service.erase(platform, clientIdKey);

@@ -34,7 +34,10 @@ export class GrantWatch {
   }
 }
 
-/** Yields the chunks of a body until the grant ends, also if no more chunks arrive. */
+/**
+ * Yields the chunks of a body until the grant ends. When the grant ends, this generator returns, even if it still
+ * waits for a chunk.
+ */
 export async function* readWhileGranted(
   chunks: AsyncGenerator<Buffer>,
   grant: GrantWatch,

@@ -46,8 +46,8 @@ export const KeyListSchema = named(
 );
 
 /**
- * The longest lifetime, in days, of a key that a person issues, because nobody tells the service when a person
- * leaves.
+ * The longest lifetime, in days, of a key that a person issues. It is limited, because nobody tells the service when
+ * a person leaves.
  */
 const PERSON_KEY_DAYS_MAX = 90;
 const IssueKeyBodySchema = shape('What the key may do', {

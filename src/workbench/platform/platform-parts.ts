@@ -13,7 +13,7 @@ import type {
   RuleParts,
 } from './parts.ts';
 
-/** The parts for the operations of the platform, by the groups of `PLATFORM_OPERATIONS`. */
+/** What the operations of the platform API work with, by the groups of `PLATFORM_OPERATIONS`. */
 interface PartsOfGroups {
   readonly always: PlatformOperationParts;
   /** Null if the rule set is fixed. */

@@ -86,8 +86,8 @@ export function createRolloutReplacingUnreadable(
 }
 
 /**
- * Gives a rollout a revision above all known ones, so that it takes effect again. The store had lost this rollout, or
- * a person declares it right.
+ * Gives a rollout a revision above all known ones, so that it takes effect again. This is for a rollout that the
+ * store had lost, or that a person declares right.
  */
 export function createRolloutWithHigherRevision(
   rollout: Rollout,

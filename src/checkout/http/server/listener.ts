@@ -22,7 +22,7 @@ import {
 import { allowHalfClosedCallers } from './half-close.ts';
 import { answerNodeRefusals, hasSingleHostOrAnswers } from './node-refusals.ts';
 
-/** A caller that sends its headers or its body more slowly than this is cut off. */
+/** The time within which all headers of a request must have arrived. */
 export const HEADERS_TIMEOUT_MS = 5_000;
 /** The time within which the whole request of a caller must have arrived. */
 export const REQUEST_TIMEOUT_MS = 10_000;
@@ -37,8 +37,8 @@ const REST_OF_BODY_MS = 10_000;
 export const PLATFORM_REQUEST_TIMEOUT_MS = 300_000;
 
 /**
- * A caller that does not read its answer is cut off after this time. The time is half of the other limits, because
- * one late write starts the time again.
+ * A caller that does not read its answer is cut off after this time. It is half of REQUEST_TIMEOUT_MS, because the
+ * time begins again when the caller takes a part of the answer late.
  */
 export const UNREAD_TIMEOUT_MS = 5_000;
 
@@ -230,7 +230,8 @@ export function extendTimeoutsAfterPause(server: Server): void {
     lookedAtMs = atMs;
     const isLate = lostMs > TIMEOUT_CHECK_MS;
     if (!isLate && lost.length === 0) return;
-    // Requests that began before an older pause have had their full time.
+    // A pause is forgotten after REQUEST_TIMEOUT_MS. A caller's request that began before it has had its full time
+    // since.
     lost = [...lost, ...(isLate ? [{ atMs, lostMs }] : [])].filter(
       (one) => atMs - one.atMs < REQUEST_TIMEOUT_MS,
     );
@@ -241,12 +242,15 @@ export function extendTimeoutsAfterPause(server: Server): void {
   server.once('close', () => clearInterval(look));
 }
 
-/** A reader that takes fewer bytes than this within the limit is cut off. One write may have more bytes than this. */
+/**
+ * A reader that takes fewer bytes than this within the limit is cut off. The bytes of one write count as taken only
+ * when all of them are taken, and one write may have more bytes than this.
+ */
 const TAKEN_BYTES_MIN = 16 * 1024;
 /** Frequent checks cut off few connections at a time, so that other requests wait only shortly. */
 const LOOK_EVERY_MS = 200;
 
-/** The state of a connection with unread bytes when its current time limit began. */
+/** For a connection with unread bytes: when its current time limit began, and how many bytes were taken by then. */
 interface Behind {
   /** Watched time leaves out pauses of this process. */
   readonly sinceMs: number;

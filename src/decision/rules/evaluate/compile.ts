@@ -73,7 +73,10 @@ export function compileRuleSet(
   };
 }
 
-/** Replaces constants in the conditions of rules by the HMACs that the values of decisions have. */
+/**
+ * Puts HMACs in the place of the constants that rules compare with pseudonyms, because decisions hold pseudonyms as
+ * HMACs.
+ */
 function hashRules(file: readonly Rule<object>[], hmacs: AttributePseudonymizer): readonly Rule<object>[] {
   return file.map((rule) => ({ ...rule, condition: hashConstants(rule.condition, hmacs) }));
 }

@@ -17,8 +17,8 @@ export function listFactsComparedAsPseudonyms(conditions: readonly Condition[]):
 }
 
 /**
- * Replaces the constants that a condition compares with pseudonyms by their HMACs, because decisions have the values
- * as HMACs.
+ * Decisions hold pseudonyms as HMACs. Therefore this function puts HMACs in the place of the constants with which a
+ * condition compares pseudonyms.
  */
 export function hashConstants(condition: Condition, hmacs: AttributePseudonymizer): Condition {
   if (listFactsComparedAsPseudonyms([condition]).length === 0) return condition;

@@ -158,8 +158,9 @@ function reportTooManyFiles(files: RuleFiles): RuleProblem {
   return { at: { file, line: 1, column: 1 }, message };
 }
 
-/** File names in ASCII, which every operating system accepts and which cannot be mistaken for each other. */
+/** Matches a file directly in `cases` or `lists`, whatever characters its name has. */
 const SUBFOLDER_FILE = /^(?:cases|lists)\/[^/]+\.yaml$/;
+/** Only ASCII names, because every operating system accepts them, and letters of other alphabets may look alike. */
 const FILE_NAME = /^(?:cases|lists)\/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.yaml$/;
 
 /**

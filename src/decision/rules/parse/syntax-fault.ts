@@ -181,8 +181,8 @@ interface OpenBracket {
 const PARTNER: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
 
 /**
- * Finds the first quote, brace or bracket without its partner, or text that stands where a comma, a quote or the end
- * of a value is missing.
+ * Finds the first quote, brace or bracket without its partner, or the first text that lacks its quotes, lacks a comma
+ * before it, or goes on after the end of a value.
  */
 function findPairingFault(text: string, tokens: readonly Token[]): SyntaxFault | null {
   const open: OpenBracket[] = [];

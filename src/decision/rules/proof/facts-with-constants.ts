@@ -29,9 +29,9 @@ export function getOrAddFact(facts: Map<string, FactWithConstants>, ref: FactRef
 }
 
 /**
- * Collects the constants that facts of one domain share, such as all amounts. The domain of a fact whose values need
- * not be whole is built from these constants. So equal values of two such facts have equal numbers, and relations can
- * compare these numbers.
+ * Collects, for each domain of numbers that need not be whole, all constants with which its facts are compared. All
+ * amounts, for example, have one domain. The domain of such a fact is built from these constants. So equal values of
+ * two such facts have equal numbers, and relations can compare these numbers.
  */
 function collectSharedConstants(
   facts: readonly FactWithConstants[],
@@ -45,7 +45,7 @@ function collectSharedConstants(
   return shared;
 }
 
-/** Gives each fact an index, and the domain of values that the constants divide. */
+/** Gives each fact an index and a domain of values. The constants cut the domain into pieces. */
 export function numberFacts(facts: ReadonlyMap<string, FactWithConstants>): NumberedFacts {
   const all = [...facts.values()];
   const shared = collectSharedConstants(all);

@@ -50,7 +50,10 @@ const SPLITS = {
   attribute: '',
 } as const;
 
-/** Returns SQL for the column whose values a split and its filter member use. A list gives a row for each value. */
+/**
+ * Returns SQL for the values by which a split divides decisions. They come from the column that the filter of this
+ * split compares. A list gives a row for each value.
+ */
 function valueSql(split: keyof typeof SPLIT_MEMBERS): string {
   const { compared, comparison } = RECORD_FILTER_MEMBERS[SPLIT_MEMBERS[split]];
   const column = getComparedColumn(compared);

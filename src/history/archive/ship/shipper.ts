@@ -73,7 +73,8 @@ export class Shipper {
   /** The time of the last search for files that no commit names, in epoch ms. */
   #sweptAt = 0;
   /**
-   * The archive's cursor before a failed step that had to remove erased clients. Undefined if no such step failed.
+   * Where the archive's cursor stood when a step that removes erased clients failed. The next step from this cursor
+   * only notes these clients. Undefined if no such step failed.
    */
   #failedAfter: string | null | undefined;
 
@@ -124,7 +125,7 @@ export class Shipper {
       const add = [...rewritten.add, ...(await this.#writer.write(drafts))];
       const { gap } = first;
       const shipped = { cursor, add, remove: rewritten.remove, ...(gap === null ? {} : { gap }) };
-      // The quarantine is cleaned before the commit, which names the files that are left.
+      // The quarantine is cleaned first, because the commit names the quarantined files that are left.
       await archive.eraseFromQuarantine(new Set(erasures.map(({ clientNumber }) => clientNumber)));
       await archive.commit(state, this.#createCommit(shipped));
       this.#failedAfter = undefined;

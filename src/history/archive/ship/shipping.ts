@@ -55,8 +55,8 @@ interface ShippingParts {
 }
 
 /**
- * Ships one step after the other until the signal is aborted. A failed step is reported and tried again. If every
- * turn finds new entries, tidying up gets a turn of its own whenever shipping has caught up.
+ * Ships one step after the other until the signal is aborted. A failed step is reported and tried again. Each time
+ * when shipping has caught up, one step only tidies up, even if all other steps find new entries.
  */
 export async function keepShipping({
   step,
@@ -103,7 +103,10 @@ class Turns {
     return this.#turn;
   }
 
-  /** Goes on to the next turn. Returns how long that turn can wait, in ms, if there was nothing to do. */
+  /**
+   * Goes on to the next turn. Returns the pause before that turn, in ms, for the case that the finished turn found
+   * nothing to do.
+   */
   next(outcome: StepOutcome, nowMs: number): number {
     const wasTidying = this.#turn === 'tidy';
     const isCaughtUp = outcome.did === 'shipped' && !outcome.more;

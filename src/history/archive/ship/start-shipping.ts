@@ -112,8 +112,9 @@ export function startShipping(
 }
 
 /**
- * Creates a filter that finds the reports with a new trouble. The same trouble may concern another file at every try,
- * and other nodes may have tried in between. So the same trouble is not logged again before this node has shipped.
+ * Creates a filter that finds the reports with a new trouble. Troubles that differ only in file names are the same,
+ * because each try may fail at another file. The same trouble is logged again only after a step of this node has
+ * succeeded, whatever other nodes did in between.
  */
 export function createNewTroubleTest(): (report: Pick<ShippingReport, 'leads' | 'trouble'>) => boolean {
   let told: string | null = null;

@@ -115,9 +115,10 @@ async function makePayments({ duck, ask }: Evidence, asOf = ask.asOf ?? null): P
 const KNOWN_SQL = 'greatest((SELECT max(told_at) FROM told), (SELECT max(decided_at) FROM decisions))';
 
 /**
- * Renders the SQL for the whole days from a payment to a time. In the column `day`, that time is the end of the
- * payment's observation. In the column `age`, that time is the one up to which data is known. The result is at least
- * 0, because a reversal may be reported before its payment.
+ * Renders the SQL for the whole days from a payment to a time. For the column `age`, that time is the one up to which
+ * data is known. For the column `day`, it is the same time if the order is reported as paid. Otherwise it is the time
+ * of the reversal, or of the last report if there was no reversal. The result is at least 0, because a reversal may
+ * be reported before its payment.
  */
 function daysToSql(end: string): string {
   return `greatest(0, floor((epoch_ms(${end}) - epoch_ms(paid_at)) / ${DAY_MS}))::INT`;
@@ -253,8 +254,8 @@ export function createUnpaidCausesTable({ causes }: Reversals): EvidenceTable {
 }
 
 /**
- * The recorded payments that would not have happened under a candidate, because it would have shown no requisite, by
- * what became of them.
+ * Recorded payments that a candidate would have prevented, because it would have shown no requisite. They are counted
+ * by what became of them.
  */
 export const ClosedPaymentsSchema = shape(
   'Payments as recorded that would not have been, by what became of them',

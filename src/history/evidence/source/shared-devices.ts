@@ -357,9 +357,9 @@ type InputTable = (typeof TABLES_OF_INPUTS)[number];
 /**
  * Creates the view `inputs`. It has a row for each input from outside, sorted by client and then by time. Inputs of
  * the same millisecond have the sequence of the journal. `kind` is one of INPUT_KINDS, and columns that a kind does
- * not have are null. A row of a verdict also has two kinds of counts for each window that facts of the rule sets ask
- * about: the clients on the device, and the other clients with each mark. These numbers are null if no other client
- * was seen.
+ * not have are null. A row of a verdict also has counts for each window that facts of the rule sets ask about. They
+ * say how many clients were seen on the device, and how many other clients had each mark. These numbers are null if
+ * no other client was seen.
  */
 export async function createInputView({ ask, duck }: Evidence, ruleSets: readonly RuleSet[]): Promise<void> {
   for (const table of TABLES_OF_INPUTS) await createInputTableView(duck, table, ask);

@@ -49,8 +49,8 @@ const TURNS = {
 export const DRAFTS_IN_MEMORY_MAX = 16;
 
 /**
- * The most rule sets of one platform in memory. A platform that sends slowly or sends many then leaves room for the
- * others.
+ * The most rule sets of one platform in memory. The limit leaves room for other platforms if one sends slowly or
+ * sends many rule sets.
  */
 export const PLATFORM_DRAFTS_IN_MEMORY_MAX = 4;
 
@@ -88,7 +88,9 @@ export class RuleDesk {
     return this.#threads.run('open', source, { owner, signal });
   }
 
-  /** Compares two versions. Returns null if one of them has problems by now. */
+  /**
+   * Compares two versions. Returns null if one of them has problems, which a folder may have got since it was loaded.
+   */
   compare(
     owner: PlatformName,
     before: RuleVersion,
@@ -123,8 +125,8 @@ export class RuleDesk {
   }
 
   /**
-   * Changes the lengths of waits that the cases of a draft expect to those that its rules now give. Returns null if
-   * the draft has problems.
+   * Rewrites the waits that the cases of a draft expect. Afterwards their lengths are those that its rules give now.
+   * Returns null if the draft has problems.
    */
   rewriteCases(owner: PlatformName, draft: DraftText, signal?: AbortSignal): Promise<UpdatedCases | null> {
     return this.#threads.run('rewriteCases', draft, { owner, signal });

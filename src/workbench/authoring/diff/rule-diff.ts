@@ -75,7 +75,7 @@ export const RuleDiffSchema = named(
 
 export type RuleDiff = ValueOf<typeof RuleDiffSchema>;
 
-/** Compares two versions without a time limit. Most searches take less than a second. */
+/** Compares two versions. The search for example payers has no time limit. Most searches take less than a second. */
 export function computeRuleDiff(before: RuleSet, after: RuleSet): RuleDiff {
   const differences = listRuleSetDifferences(before, after);
   return createDiff(

@@ -102,7 +102,10 @@ function createConditionDefinitions(stage: RuleType): Readonly<Record<string, Js
 
 type NamedFact = readonly [name: string, fact: Fact];
 
-/** Describes all kinds of conditions as one mapping, so that an editor offers every member and marks the wrong one. */
+/**
+ * Describes all kinds of conditions as one mapping, so that an editor offers every member, and marks exactly the
+ * members that are wrong.
+ */
 function createConditionSchema(facts: readonly NamedFact[]): JsonSchema {
   const parts = { type: 'array', items: CONDITION, minItems: 1 };
   const ofFact = { required: ['fact'] };

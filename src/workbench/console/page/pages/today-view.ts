@@ -45,8 +45,8 @@ export function readTodayView(query: URLSearchParams, time: ShownTime): TodayVie
 }
 
 /**
- * Returns the search parameter that finds the decisions with a value of a dimension (a property by which
- * decisions are split). Returns null if there is none.
+ * Returns the search parameter of a dimension (a property by which decisions are split). With it, a search
+ * finds the decisions that have a certain value. Returns null if there is none.
  */
 export function findSearchParameterOfDimension(dimension: string) {
   return PARAMETERS.get(dimension) ?? null;
@@ -64,7 +64,10 @@ function toNarrowedQuery({ query, by, verdict, measure }: TodayView) {
 /** The longest span that is counted at once. */
 const LONGEST = 'quarter';
 
-/** Returns the query for the view. If the time ends now, the service counts whole slots. */
+/**
+ * Returns the query for the view. A time with a name is sent by its name, and the service then counts whole
+ * slots.
+ */
 export function toExploreQuery(view: TodayView) {
   const { name, span } = view.time;
   const asked = toNarrowedQuery(view);
@@ -155,7 +158,7 @@ function toEarlierQuery(found: Exploration | null, view: TodayView, agoMs: numbe
   return asked;
 }
 
-/** Returns the query for why a verdict changed since the earlier time. */
+/** Returns the query that explains why the share of a verdict changed since the earlier time. */
 export function toVerdictChangeQuery(found: Exploration, view: TodayView, verdict: string, agoMs: number) {
   const { from, to } = getSpanOfAllSlots(found);
   const asked = toNarrowedQuery({ ...view, by: 'verdict', verdict, measure: 'count' });

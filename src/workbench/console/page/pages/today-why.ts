@@ -47,9 +47,9 @@ interface WhyChangedProps extends RemedyContext {
 }
 
 /**
- * Explains why a verdict changed since the earlier time. It is the chosen verdict, or otherwise the one
- * that changed most. If its share fell, the verdict whose share rose most is explained, because it took
- * the place.
+ * Explains why the share of a verdict rose since the earlier time. It is the share of the chosen verdict.
+ * If none is chosen or the share of the chosen one fell, it is the share that rose most, because that
+ * verdict took the place of the one that fell.
  */
 export function WhyVerdictsChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
   const { from, to } = getSpanOfAllSlots(found);

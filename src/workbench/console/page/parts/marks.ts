@@ -80,7 +80,8 @@ function describeGap({ from, to, entries }: ExplorationAnswer['exploration']['ga
 }
 
 /**
- * Describes what made the active version active. Returns an empty text if the history is too long to know.
+ * Describes what made the active version active. Returns an empty text if the kept history no longer has
+ * this act.
  */
 export function describeActivation({ active, history }: Rollout) {
   let came: Rollout['history'][number] | null = null;

@@ -23,7 +23,10 @@ export function renderSafeNames(names: readonly string[]) {
   return names.map((name, place) => html`${place > 0 && ', '}${renderSafeName(name)}`);
 }
 
-/** Formats a name as plain text for labels and messages. Its marks stand in brackets. */
+/**
+ * Formats a name as plain text for labels and messages. A letter that needs a mark is replaced by its mark
+ * in brackets, like `[U+202E]`.
+ */
 export function formatSafeName(name: string) {
   return splitAtOddLetters(name)
     .map(({ text, mark }) => (mark === null ? text : `[${mark}]`))

@@ -95,7 +95,7 @@ export interface ShownTime {
   readonly parameters: Readonly<Record<string, string>>;
   /** The name of the span. Null if the time lies between two moments. */
   readonly name: SpanName | null;
-  /** Epoch ms. `from` is missing if all that is kept is shown, and `to` if the time ends now. */
+  /** Epoch ms. `from` is missing if the span is `all`. `to` is missing if the time ends now. */
   readonly span: { readonly from?: number; readonly to?: number; readonly asOf?: number };
 }
 

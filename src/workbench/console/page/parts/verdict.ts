@@ -5,7 +5,10 @@ import { formatDuration } from './format.ts';
 /** How a pill shows a state: plain, good, bad, or worth a note. */
 export type Tone = 'plain' | 'good' | 'bad' | 'note';
 
-/** The verdicts in the sequence in which charts stack them, each with the sign that stands for its colour. */
+/**
+ * The verdicts in the sequence in which charts stack them. Each has a colour, and a sign that tells it
+ * apart without the colour.
+ */
 export const VERDICT_STYLES = [
   { name: 'GET_NEW', sign: '+', color: '--get-new' },
   { name: 'GET_SAME_STICKY', sign: '=', color: '--sticky' },

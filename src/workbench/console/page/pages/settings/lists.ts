@@ -139,8 +139,8 @@ interface EntriesProps {
   after: string | null;
   found: ListEntries;
   /**
-   * The searched value. It is not put into the address of the page, because the service keeps only the
-   * HMAC of a device or of the value of an attribute.
+   * The searched value. It is kept out of the address of the page, because the browser's history would keep
+   * it readable. The service itself keeps only HMACs of devices and of attribute values.
    */
   value: string;
   find: (value: string) => void;

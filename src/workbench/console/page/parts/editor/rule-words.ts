@@ -165,8 +165,8 @@ export function createCompletionSource(names: DraftNames) {
         ? listAttributesAt(state, pos, names).map(toAttributeOption)
         : listValuesOf(member, line.text, names);
     if (options !== null) {
-      // When the word is whole, no list is shown. Otherwise the Enter key would choose from the list and
-      // not end the line.
+      // When the word is whole, no list is shown, so that the Enter key ends the line and does not choose
+      // from a list.
       const isWhole = (word: string) => options.some(({ label }) => label === word);
       if (isWhole(typed) && !explicit) return null;
       return {
