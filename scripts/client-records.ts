@@ -52,9 +52,9 @@ const NAMED: Readonly<Record<string, readonly [schema: string, ...members: strin
   ListKind: ['ListBody', 'kind'],
   Place: ['RuleTrace', 'at'],
   PointedDetail: ['Problem', 'errors', 'items'],
-  OrderOutcome: ['KeptOutcome', 'order'],
-  VersionName: ['Rollout', 'active'],
-  TrialArm: ['TrialCounts', 'arms', 'active'],
+  CurrentOutcome: ['KeptOutcome', 'order'],
+  VersionWithDigest: ['Rollout', 'active'],
+  TrialArmCounts: ['TrialCounts', 'arms', 'active'],
 };
 
 /** Names for shapes whose name in the documents would be unclear in a program. */
@@ -65,12 +65,18 @@ const RENAMED: Readonly<Record<string, string>> = {
   DecisionList: 'FoundDecisions',
   ListBody: 'NewList',
   ListEntryBody: 'NewListEntry',
-  ListLine: 'ListChange',
+  Following: 'ChangedRollout',
+  KeptBinding: 'KeptBindingChange',
+  KeptOverride: 'KeptOverrideChange',
+  ListLine: 'ListChangeLine',
+  ListRemoval: 'ListRemovalResult',
   Node: 'NodeReport',
   OutcomeBody: 'OutcomeReport',
   OverrideBody: 'NewOverride',
+  RefusedPayers: 'PredictedRefusals',
   RollbackBody: 'RollbackRequest',
   RolloutBody: 'RolloutRequest',
+  RulesAccount: 'RulesTrace',
   ScoreBody: 'ScoreRequest',
   VerdictBody: 'VerdictRequest',
 };

@@ -6,12 +6,12 @@ import type { PlatformKeyRef } from './checkout/access/keys-seen-live.ts';
 import { type CallerApiParts, createCallerApi } from './checkout/caller/caller-api.ts';
 import { readCertificateEndMs } from './checkout/http/server/certificate.ts';
 import {
+  BULK_REQUEST_TIMEOUT_MS,
   closeListener,
   createListener,
   type ListenAddress,
   limitConnectionsPerAddress,
   listen,
-  PLATFORM_REQUEST_TIMEOUT_MS,
   REQUEST_TIMEOUT_MS,
   UNREAD_TIMEOUT_MS,
 } from './checkout/http/server/listener.ts';
@@ -40,7 +40,7 @@ import type { Erasure } from './workbench/payers/erasure.ts';
 import { createCallerApiDocument } from './workbench/platform/caller-document.ts';
 import type { ReadinessCheck, RolloutAndRules } from './workbench/platform/parts.ts';
 import { createPlatformApi } from './workbench/platform/platform-api.ts';
-import { retryWhileStoreIsLate } from './workbench/upkeep/store-start.ts';
+import { retryWhileStoreAnswersLate } from './workbench/upkeep/store-start.ts';
 import { isFitToServe, listHealthProblems, StoreWatch } from './workbench/upkeep/store-watch.ts';
 
 export interface ApplicationParts extends CompositionInputs {
@@ -137,7 +137,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
       readiness,
       reporting: (name) => reporting.of(name),
     }).callback(),
-    { requestMs: PLATFORM_REQUEST_TIMEOUT_MS, unreadMs: PLATFORM_REQUEST_TIMEOUT_MS },
+    { requestMs: BULK_REQUEST_TIMEOUT_MS, unreadMs: BULK_REQUEST_TIMEOUT_MS },
     isDraining,
     parts.log,
   );
@@ -189,7 +189,7 @@ function createCallerListener(
  * forgets the payers who were erased after the backup.
  */
 async function repeatErasures(erasure: Erasure, log: Logger): Promise<void> {
-  const { clients, unreadable, waitsForArchive } = await retryWhileStoreIsLate(
+  const { clients, unreadable, waitsForArchive } = await retryWhileStoreAnswersLate(
     () => erasure.repeat(),
     ({ message }) =>
       log.warn({ store: message }, 'waiting for the store, to repeat the erasures of the erasure ledger'),
@@ -245,7 +245,7 @@ function createStoreWatch({ store, log }: ApplicationParts): StoreWatch {
 /** Starts the copy of the shared lists. From then on the copy follows the store. */
 async function startLists(lists: ListNode, log: Logger): Promise<void> {
   const onTrouble = createTroubleLogger(log);
-  await retryWhileStoreIsLate(
+  await retryWhileStoreAnswersLate(
     () => lists.start(),
     (error) => onTrouble('the shared lists could not be loaded from the store yet', error),
   );

@@ -15,7 +15,7 @@ import type { S3Place } from './history/archive/s3/bucket.ts';
 import { parseRedisUrl, type RedisSecurity } from './state/redis/connection/url.ts';
 import { RETENTION } from './state/retention.ts';
 import type { ProviderSettings } from './workbench/access/identity-provider.ts';
-import { parseRoleClaims, type RoleClaim } from './workbench/access/roles.ts';
+import { parseRoleMappings, type RoleMapping } from './workbench/access/roles.ts';
 
 /** All settings, checked. */
 export interface Config {
@@ -359,8 +359,8 @@ function parseIssuerUrl(text: string): URL {
   );
 }
 
-function parseRoleGrants(text: string): readonly RoleClaim[] {
-  const grants = parseRoleClaims(text);
+function parseRoleGrants(text: string): readonly RoleMapping[] {
+  const grants = parseRoleMappings(text);
   if (typeof grants !== 'string') return grants;
   throw new ConfigError(`OIDC_ROLES ${grants}`);
 }

@@ -29,7 +29,7 @@ import { ErasureLedger } from './workbench/payers/erasure.ts';
 import { ClientCompactor } from './workbench/upkeep/client-compactor.ts';
 import { StoreConnectionErrorLog } from './workbench/upkeep/connection-errors.ts';
 import { agreeOnSecret } from './workbench/upkeep/signal-secret.ts';
-import { retryWhileStoreIsLate } from './workbench/upkeep/store-start.ts';
+import { retryWhileStoreAnswersLate } from './workbench/upkeep/store-start.ts';
 
 /** The platform of the key that a first start prints. */
 const DEMO = toPlatformName('demo');
@@ -54,7 +54,7 @@ const SECOND_SIGNAL_MS_MIN = 1000;
  */
 export async function serve(config: Config, log: Logger): Promise<void> {
   const patiently = <T>(step: () => Promise<T>) =>
-    retryWhileStoreIsLate(step, ({ message }) =>
+    retryWhileStoreAnswersLate(step, ({ message }) =>
       log.warn({ store: message }, 'waiting for the store before the service starts'),
     );
   const store = await patiently(() =>

@@ -3,9 +3,9 @@ import { availableParallelism } from 'node:os';
 import type { JsonObject } from '#base/files/json-object.ts';
 import { withTemporaryFolder } from '#base/files/temporary-folder.ts';
 import {
-  type DuckRow,
   QueryEngine,
   quoteSql,
+  type ResultRow,
   toNumberOrNull,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
@@ -82,8 +82,8 @@ async function findSeparator(path: string): Promise<string> {
 
 /** Gives the rows their line numbers in the file, because the engine leaves out rejected lines and the heading. */
 function numberRows(
-  rows: readonly DuckRow[],
-  rejected: readonly DuckRow[],
+  rows: readonly ResultRow[],
+  rejected: readonly ResultRow[],
   mapping: CsvMapping,
 ): readonly CsvRecordOrProblem[] {
   const problems = new Map(
@@ -108,7 +108,7 @@ function numberRows(
 }
 
 /** Returns the members of a row. An empty cell is an absent member. */
-function toRecord(row: DuckRow, { columns, constants, values }: CsvMapping): JsonObject {
+function toRecord(row: ResultRow, { columns, constants, values }: CsvMapping): JsonObject {
   const renamed = new Map([...columns].map(([member, heading]) => [member, row[heading]]));
   const members = [...Object.entries(row), ...renamed, ...constants];
   return Object.fromEntries(

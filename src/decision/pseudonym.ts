@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import type { Pseudonymize } from './addresses.ts';
 import { type AttributePseudonymizer, combineIntoAttributePseudonymizer } from './payer/attribute-hmacs.ts';
 import { type NodeSecretIds, SECRET_ID_CHARACTERS } from './payer/attribute-secrets.ts';
-import type { ListOwner, PlatformDeviceNameConverter } from './shared-lists.ts';
+import type { DevicePseudonymConverter, ListOwner } from './shared-lists.ts';
 
 /** The size of an AES block, so that the name of a pseudonym on a platform is as long as the pseudonym. */
 const PSEUDONYM_BYTES = 16;
@@ -47,7 +47,7 @@ export function createAttributePseudonymizer(secrets: readonly string[]): Attrib
  * Creates the functions that name the devices of a platform. A name is a pseudonym, encrypted as one AES block under
  * a key of the platform. So a name can be decrypted to the pseudonym without a table of all devices.
  */
-export function createPlatformDeviceNameConverter(secret: string): PlatformDeviceNameConverter {
+export function createPlatformDeviceNameConverter(secret: string): DevicePseudonymConverter {
   const keyOf = (platform: ListOwner) =>
     createHmac('sha256', secret).update(`names on\0${platform}`).digest();
   return {

@@ -236,7 +236,7 @@ function readRange(text: string, pseudonym: Pseudonymize): ReadListValue {
 }
 
 /** Returns a remark for the person who lists this value. Returns null if there is nothing to remark. */
-export function findValueRemark({ kind, value }: Pick<ListedEntry, 'kind' | 'value'>): string | null {
+export function findValueRemark({ kind, value }: Pick<ListLookupEntry, 'kind' | 'value'>): string | null {
   const range = kind === 'ip' ? parseRange(value) : null;
   if (range === null || !holdsPrivateAddresses(range)) return null;
   return 'The range holds addresses that are not public; requests from those count as without an address and never match.';
@@ -272,7 +272,7 @@ export type ListOwner = PlatformName | '*';
  * The names of devices on each platform. A device has another name on every platform, and nobody without the secret
  * can match the names. So a leak at one platform tells another platform nothing.
  */
-export interface PlatformDeviceNameConverter {
+export interface DevicePseudonymConverter {
   /**
    * Returns the name of a pseudonym. A shortened pseudonym has an equally short name, which cannot be converted back.
    */
@@ -294,16 +294,16 @@ export const ListedEntrySchema = shape('One entry of a shared list as far as dec
   expiresAt: nullable(epochMs('When it ends; null: when it is removed')),
 });
 
-export type ListedEntry = ValueOf<typeof ListedEntrySchema>;
+export type ListLookupEntry = ValueOf<typeof ListedEntrySchema>;
 
 export interface SharedLists {
   /** Finds the entry that puts a request on the list at `now` (epoch ms). Returns null if there is none. */
-  find(list: string, subject: RequestLookupParts, now: number): ListedEntry | null;
+  find(list: string, subject: RequestLookupParts, now: number): ListLookupEntry | null;
 }
 
 export const NO_LISTS: SharedLists = { find: () => null };
 
-type Entries = Map<string, ListedEntry[]>;
+type Entries = Map<string, ListLookupEntry[]>;
 
 interface HeldEntries extends ListContent {
   readonly entries: Entries;
@@ -329,7 +329,7 @@ export class InMemorySharedLists implements SharedLists {
     this.#pseudonyms = former === null ? [pseudonym] : [pseudonym, former];
   }
 
-  find(list: string, subject: RequestLookupParts, now: number): ListedEntry | null {
+  find(list: string, subject: RequestLookupParts, now: number): ListLookupEntry | null {
     const owners = this.#lists.get(list);
     if (owners === undefined) return null;
     return (
@@ -338,19 +338,19 @@ export class InMemorySharedLists implements SharedLists {
     );
   }
 
-  add(entry: ListedEntry): void {
+  add(entry: ListLookupEntry): void {
     const { owner, list, kind, attribute, keys } = entry;
     const owners = this.#lists.getOrInsertComputed(list, () => new Map<ListOwner, ListContents>());
     const contents = owners.getOrInsertComputed(owner, (): ListContents => new Map());
     const { entries } = contents.getOrInsertComputed(formatListContent(entry), () => ({
       kind,
       attribute,
-      entries: new Map<string, ListedEntry[]>(),
+      entries: new Map<string, ListLookupEntry[]>(),
     }));
     for (const key of keys) entries.getOrInsertComputed(key, () => []).push(entry);
   }
 
-  remove(entry: ListedEntry): void {
+  remove(entry: ListLookupEntry): void {
     const { owner, list, keys } = entry;
     const owners = this.#lists.get(list);
     const entries = owners?.get(owner)?.get(formatListContent(entry))?.entries;
@@ -368,7 +368,7 @@ function findAmong(
   subject: RequestLookupParts,
   now: number,
   pseudonyms: readonly Pseudonymize[],
-): ListedEntry | null {
+): ListLookupEntry | null {
   if (contents === undefined) return null;
   for (const content of contents.values()) {
     const { entries } = content;
@@ -381,7 +381,7 @@ function findAmong(
   return null;
 }
 
-function findUnder(entries: Entries, keys: readonly string[], now: number): ListedEntry | null {
+function findUnder(entries: Entries, keys: readonly string[], now: number): ListLookupEntry | null {
   for (const key of keys) {
     const found = entries.get(key)?.find(({ expiresAt }) => expiresAt === null || expiresAt > now);
     if (found !== undefined) return found;

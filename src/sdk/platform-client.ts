@@ -39,7 +39,7 @@ export type ReportedOutcome = { readonly report: records.OutcomeReport } & LineR
 export type ListEffect = Extract<records.ListLineResult, { result: unknown }>['result'];
 
 /** A requested change of a list with what came of it: its effect, or the reason why this line was refused. */
-export type MadeListChange = { readonly change: records.ListChange } & LineResult<ListEffect>;
+export type MadeListChange = { readonly change: records.ListChangeLine } & LineResult<ListEffect>;
 
 /** Loads and saves the position of a reader of the feed, for example in a file or a database row. */
 export interface FeedPlace {
@@ -275,7 +275,7 @@ export class PlatformClient {
     value: string,
     { reason }: { readonly reason?: string | undefined } = {},
     options?: CallOptions,
-  ): Promise<records.ListRemoval> {
+  ): Promise<records.ListRemovalResult> {
     checkIdentifier('value', value);
     return parseUncheckedJson(
       await this.#send('DELETE', formatEntriesPath(list, { value, reason }), undefined, options),
@@ -287,11 +287,11 @@ export class PlatformClient {
    */
   async *changeList(
     list: string,
-    changes: Iterable<records.ListChange> | AsyncIterable<records.ListChange>,
+    changes: Iterable<records.ListChangeLine> | AsyncIterable<records.ListChangeLine>,
     options: CallOptions = {},
   ): AsyncGenerator<MadeListChange, void, undefined> {
     const path = formatEntriesPath(list);
-    for await (const [change, end] of this.#lines<records.ListChange, ListEffect>(path, changes, options))
+    for await (const [change, end] of this.#lines<records.ListChangeLine, ListEffect>(path, changes, options))
       yield { change, ...end };
   }
 
@@ -303,12 +303,15 @@ export class PlatformClient {
    * Rolls out a version and waits until every node follows, which may take some time. Throws RolloutRefusedError, or
    * ProposedError if another person has to approve the rollout.
    */
-  async rollOut(request: records.RolloutRequest, options: CallOptions = {}): Promise<records.Following> {
+  async rollOut(request: records.RolloutRequest, options: CallOptions = {}): Promise<records.ChangedRollout> {
     return parseUnlessProposed(await this.#changeRules('rules/rollout', request, options));
   }
 
   /** Withdraws the candidates. If there is no candidate, returns to the previous version. */
-  async rollBack(request: records.RollbackRequest, options: CallOptions = {}): Promise<records.Following> {
+  async rollBack(
+    request: records.RollbackRequest,
+    options: CallOptions = {},
+  ): Promise<records.ChangedRollout> {
     return parseUncheckedJson(await this.#changeRules('rules/rollback', request, options));
   }
 

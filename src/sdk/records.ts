@@ -28,7 +28,7 @@ export interface PointedDetail {
 }
 
 /** The current outcome of an order */
-export interface OrderOutcome {
+export interface CurrentOutcome {
   readonly outcome: 'PAID' | 'UNPAID';
   readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
   readonly occurredAt: string;
@@ -37,13 +37,13 @@ export interface OrderOutcome {
 }
 
 /** A rule set version, and its digest */
-export interface VersionName {
+export interface VersionWithDigest {
   readonly version: string;
   readonly digest: string;
 }
 
 /** Counts of what one version answered */
-export interface TrialArm {
+export interface TrialArmCounts {
   readonly verdicts: number;
   readonly blocks: number;
   readonly waits: number;
@@ -121,6 +121,14 @@ export interface BlockAnswer {
   readonly isBot: boolean;
 }
 
+/** A change of the rollout, and the nodes that follow it */
+export interface ChangedRollout {
+  readonly rollout: Rollout;
+  readonly following: readonly NodeReport[];
+  readonly lagging: readonly NodeReport[];
+  readonly compared: string | null;
+}
+
 /** All that is held on a client */
 export interface ClientExport {
   readonly platform: string;
@@ -139,7 +147,7 @@ export interface ClientExport {
   readonly proposals: readonly Proposal[];
   readonly audit: readonly AuditEntry[];
   readonly decisions: readonly Decision[];
-  readonly history: readonly (KeptScore | KeptOutcome | KeptBinding | KeptOverride)[];
+  readonly history: readonly (KeptScore | KeptOutcome | KeptBindingChange | KeptOverrideChange)[];
   readonly complete: boolean;
 }
 
@@ -160,7 +168,7 @@ export interface ClientLinks {
   readonly devices: readonly LinkedDevice[];
   readonly clients: readonly LinkedClient[];
   readonly cut: { readonly devices: number; readonly clients: number };
-  readonly proposal: { readonly clients: readonly string[]; readonly refused: RefusedPayers };
+  readonly proposal: { readonly clients: readonly string[]; readonly refused: PredictedRefusals };
 }
 
 /** What is known of a client */
@@ -296,7 +304,7 @@ export interface EventPage {
 /** Why a decision was made, and whether its rule set still gives the same answer */
 export interface Explanation {
   readonly decision: Decision;
-  readonly rules: RulesAccount | null;
+  readonly rules: RulesTrace | null;
   readonly ladder: {
     readonly before: Ladder & { readonly words: string };
     readonly after: Ladder & { readonly words: string };
@@ -311,14 +319,6 @@ export interface Explanation {
   readonly verification: string;
   readonly payerText: string;
   readonly integratorText: string;
-}
-
-/** A change of the rollout, and the nodes that follow it */
-export interface Following {
-  readonly rollout: Rollout;
-  readonly following: readonly NodeReport[];
-  readonly lagging: readonly NodeReport[];
-  readonly compared: string | null;
 }
 
 /** Decisions, newest first */
@@ -338,7 +338,7 @@ export interface FoundDecisions {
     }[];
   };
   readonly outcomes:
-    | readonly (OrderOutcome & {
+    | readonly (CurrentOutcome & {
         readonly clientIdKey: string;
         readonly orderRef: string;
         readonly turnedAway?: boolean;
@@ -442,7 +442,7 @@ export type HistoryEntry =
   | HistoryWaitEnded;
 
 /** An outcome was reported. It changed the counts, or corrected an earlier outcome */
-export interface HistoryOutcome extends OrderOutcome {
+export interface HistoryOutcome extends CurrentOutcome {
   readonly kind: 'outcome';
   readonly at: string;
   readonly orderRef: string;
@@ -496,7 +496,7 @@ export interface HistoryWaitEnded {
 }
 
 /** A client was bound to a requisite, or unbound */
-export interface KeptBinding extends HistoryBinding {
+export interface KeptBindingChange extends HistoryBinding {
   readonly platform: string;
   readonly clientIdKey: string;
 }
@@ -508,7 +508,7 @@ export interface KeptOutcome {
   readonly platform: string;
   readonly clientIdKey: string;
   readonly orderRef: string;
-  readonly order: OrderOutcome;
+  readonly order: CurrentOutcome;
   readonly report?: {
     readonly outcome: 'PAID' | 'UNPAID';
     readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
@@ -522,7 +522,7 @@ export interface KeptOutcome {
 }
 
 /** A person set or lifted an override */
-export interface KeptOverride extends HistoryOverride {
+export interface KeptOverrideChange extends HistoryOverride {
   readonly platform: string;
   readonly clientIdKey: string;
   readonly who: string;
@@ -597,7 +597,7 @@ export interface LinkedDevice {
   readonly clients: number;
   readonly followed: boolean;
   readonly lists: readonly string[];
-  readonly refused: RefusedPayers | null;
+  readonly refused: PredictedRefusals | null;
 }
 
 /** Amounts of orders, by what became of the orders */
@@ -613,7 +613,7 @@ export interface LinkedOrders extends LinkedMoney {
   readonly unknown: number;
 }
 
-export interface ListChange {
+export interface ListChangeLine {
   /** The value to put on the list or to remove */
   readonly value: string;
   /** True: remove the value from the list */
@@ -665,7 +665,7 @@ export type ListLineResult =
   | RefusedLine;
 
 /** What a removal did */
-export interface ListRemoval {
+export interface ListRemovalResult {
   readonly removed: boolean;
 }
 
@@ -759,7 +759,7 @@ export interface NodeReport {
   readonly startedAt: string;
   readonly seenAt: string;
   readonly revision: number;
-  readonly active: VersionName;
+  readonly active: VersionWithDigest;
   readonly versions: readonly {
     readonly version: string;
     readonly digest: string;
@@ -840,6 +840,14 @@ export type PlatformEvent =
   | ErasureEvent
   | GapEvent;
 
+/** The clients whom a block would refuse, those of them who have paid so far, and how much they paid */
+export interface PredictedRefusals {
+  readonly clients: number;
+  readonly payers: number;
+  readonly orders: number;
+  readonly money: Readonly<Record<string, number>>;
+}
+
 /** A change that somebody else approves or rejects */
 export interface Proposal {
   readonly proposalId: string;
@@ -867,14 +875,6 @@ export interface RefusedLine {
   readonly retryable: boolean;
 }
 
-/** The clients whom a block would refuse, those of them who have paid so far, and how much they paid */
-export interface RefusedPayers {
-  readonly clients: number;
-  readonly payers: number;
-  readonly orders: number;
-  readonly money: Readonly<Record<string, number>>;
-}
-
 export interface RollbackRequest {
   /** The candidate to roll back; absent: all candidates */
   readonly version?: string | undefined;
@@ -887,7 +887,7 @@ export interface RollbackRequest {
 /** The active version, and the candidates on trial */
 export interface Rollout {
   readonly revision: number;
-  readonly active: VersionName;
+  readonly active: VersionWithDigest;
   readonly candidates: readonly {
     readonly version: string;
     readonly digest: string;
@@ -965,11 +965,11 @@ export interface RolloutStatus {
   readonly unreadable: boolean;
   readonly nodes: readonly NodeReport[] | null;
   readonly trials: readonly TrialCounts[];
-  readonly previous: VersionName | null;
+  readonly previous: VersionWithDigest | null;
 }
 
 /** How the rules came to a verdict */
-export interface RulesAccount {
+export interface RulesTrace {
   readonly groups: {
     readonly group: ClientGroup;
     readonly rule: string;
@@ -1076,7 +1076,7 @@ export interface TracesLeft {
 export interface TrialCounts {
   readonly version: string;
   readonly trial: string;
-  readonly arms: { readonly active: TrialArm; readonly candidate: TrialArm };
+  readonly arms: { readonly active: TrialArmCounts; readonly candidate: TrialArmCounts };
   readonly earliest: string | null;
   readonly shares: readonly {
     readonly name: 'BLOCK' | 'WAIT' | 'bot flag' | 'paid';

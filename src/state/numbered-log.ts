@@ -39,7 +39,7 @@ export interface AppendTerms {
 }
 
 /** Creates the log of the shared lists on a numbered log. */
-export function createListLog(log: NumberedLog): ListLog {
+export function createSharedListLog(log: NumberedLog): ListLog {
   return {
     write: (changes, unless) => log.append(changes, { unless }),
     // The head (the newest number) is read first, so it never names a change that the texts lack.

@@ -60,7 +60,7 @@ export function toTextOrNull(value: unknown): string | null {
  * Returns what is stored of a decision, so that a repeated request with the same Idempotency-Key gets the same
  * answer.
  */
-export function createStoredAnswer(decision: Decision): StoredAnswer {
+export function toAnswerToStore(decision: Decision): StoredAnswer {
   return { answer: toVerdictAnswer(decision), decisionId: decision.decisionId };
 }
 

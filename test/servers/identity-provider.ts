@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import Provider from 'oidc-provider';
 import type { ProviderSettings } from '#workbench/access/identity-provider.ts';
-import type { RoleClaim } from '#workbench/access/roles.ts';
+import type { RoleMapping } from '#workbench/access/roles.ts';
 import { listening } from './listening.ts';
 
 const CLIENT_ID = 'scoring';
@@ -33,7 +33,7 @@ const CLAIMS: Readonly<Record<string, Readonly<Record<'id_token' | 'userinfo', o
 
 /** A real OpenID provider whose people say their names and nothing more. */
 export interface RunningProvider {
-  settings(roles: readonly RoleClaim[]): ProviderSettings;
+  settings(roles: readonly RoleMapping[]): ProviderSettings;
   stop(): Promise<void>;
 }
 

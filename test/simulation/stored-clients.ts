@@ -37,7 +37,7 @@ import type {
   PaymentToNote,
   SightingsQueryAndNote,
 } from '#state/store.ts';
-import { createStoredAnswer, decodeClientFromStore } from '#state/stored-parts.ts';
+import { decodeClientFromStore, toAnswerToStore } from '#state/stored-parts.ts';
 
 /** All data of one client, as the texts of the real stores. */
 interface StoredClient {
@@ -68,7 +68,7 @@ export class StoredClients {
     const raw = stored?.raw ?? null;
     const order = orderRef === undefined ? undefined : stored?.orders.get(toShortHash(orderRef));
     const answer = idempotencyKey === undefined ? undefined : stored?.answers.get(idempotencyKey);
-    const answered = answer === undefined ? null : createStoredAnswer(this.#decision(client.hash, answer));
+    const answered = answer === undefined ? null : toAnswerToStore(this.#decision(client.hash, answer));
     const snapshot = decodeClientFromStore({ state: raw, order: order ?? null, answer: answered }, nowMs);
     return { ...snapshot, stamp: { ...snapshot.stamp, arrivedMs: nowMs } };
   }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { AuditLog } from '#state/audit-log.ts';
 import { AUDIT_LOG_KEYS, LISTS_LOG_KEYS } from '#state/keys.ts';
-import { createAuditRows, createListLog, type NumberedLog } from '#state/numbered-log.ts';
+import { createAuditRows, createSharedListLog, type NumberedLog } from '#state/numbered-log.ts';
 import { connectRedis } from '#state/redis/connection/connection.ts';
 import { parseRedisUrl } from '#state/redis/connection/url.ts';
 import { createNumberedLog as createRedisLog } from '#state/redis/numbered-log.ts';
@@ -170,7 +170,7 @@ function describeLog(open: () => Promise<Opened>): void {
       await lists.append([put('b')]);
       return before;
     };
-    const { latest, records } = await createListLog({ ...lists, head }).read(0, 10);
+    const { latest, records } = await createSharedListLog({ ...lists, head }).read(0, 10);
     expect([latest, ids(records)]).to.deep.equal([1, ['a', 'b']]);
   });
 
@@ -178,7 +178,7 @@ function describeLog(open: () => Promise<Opened>): void {
     const { lists } = opened;
     await lists.append([put('a')]);
     const readAfter = () => Promise.reject(new Error('was asked'));
-    expect((await createListLog({ ...lists, readAfter }).read(1, 10)).records).to.deep.equal([]);
+    expect((await createSharedListLog({ ...lists, readAfter }).read(1, 10)).records).to.deep.equal([]);
   });
 
   it('stays one chain of the audit when another entry comes between its end and the hash of that', async () => {

@@ -2,8 +2,8 @@ import type { Pseudonymize } from '#decision/addresses.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import {
   InMemorySharedLists,
-  type ListedEntry,
   type ListKind,
+  type ListLookupEntry,
   type ListOwner,
   type RequestLookupParts,
   type SharedLists,
@@ -181,7 +181,7 @@ export class ListNode implements SharedLists {
     return this.#copy;
   }
 
-  find(list: string, subject: RequestLookupParts, now: number): ListedEntry | null {
+  find(list: string, subject: RequestLookupParts, now: number): ListLookupEntry | null {
     return this.#copy.membership.find(list, subject, now);
   }
 

@@ -1,9 +1,9 @@
 import { type Candidate, getActivePercent, type Rollout } from './rollout.ts';
-import type { ClientCounts, TrialTotals } from './trial-counts.ts';
+import type { ArmClientCounts, TrialStageFigures } from './trial-counts.ts';
 
-export interface ArmClients {
-  readonly active: ClientCounts;
-  readonly candidate: ClientCounts;
+export interface ClientCountsByArm {
+  readonly active: ArmClientCounts;
+  readonly candidate: ArmClientCounts;
 }
 
 /** Explains why a canary for this percent of the clients cannot have a guard. Returns null if it can. */
@@ -21,10 +21,10 @@ const FALSE_ALARMS_MAX = 0.01;
  * largest weight. `final` is false for payment, because a client who has not paid yet may still pay.
  */
 export const GUARDED_SHARES = [
-  { name: 'BLOCK', of: (counts: ClientCounts) => counts.blocked, harm: 1, weight: 0.5, final: true },
-  { name: 'WAIT', of: (counts: ClientCounts) => counts.waited, harm: 1, weight: 0.2, final: true },
-  { name: 'bot flag', of: (counts: ClientCounts) => counts.bots, harm: 1, weight: 0.1, final: true },
-  { name: 'paid', of: (counts: ClientCounts) => counts.paid, harm: -1, weight: 0.2, final: false },
+  { name: 'BLOCK', of: (counts: ArmClientCounts) => counts.blocked, harm: 1, weight: 0.5, final: true },
+  { name: 'WAIT', of: (counts: ArmClientCounts) => counts.waited, harm: 1, weight: 0.2, final: true },
+  { name: 'bot flag', of: (counts: ArmClientCounts) => counts.bots, harm: 1, weight: 0.1, final: true },
+  { name: 'paid', of: (counts: ArmClientCounts) => counts.paid, harm: -1, weight: 0.2, final: false },
 ] as const;
 
 /**
@@ -47,17 +47,26 @@ export const GUARDED_SHARES = [
  * When a payment is reversed, its client is no longer counted as paid. The theorem does not cover this change. In
  * simulations the false alarms stay within the bound.
  */
-export function explainGuardBreach(arms: ArmClients, percent: number, points: number): string | null {
+export function explainGuardBreach(arms: ClientCountsByArm, percent: number, points: number): string | null {
   return listStrayed(arms, percent, points, 1)[0] ?? null;
 }
 
 /** Lists the shares that the canary improves by more than `points`, each in words. */
-export function listImprovedShares(arms: ArmClients, percent: number, points: number): readonly string[] {
+export function listImprovedShares(
+  arms: ClientCountsByArm,
+  percent: number,
+  points: number,
+): readonly string[] {
   return listStrayed(arms, percent, points, -1);
 }
 
 /** Lists the shares that moved by more than `points` towards harm (1) or away from harm (-1). */
-function listStrayed(arms: ArmClients, percent: number, points: number, towards: 1 | -1): readonly string[] {
+function listStrayed(
+  arms: ClientCountsByArm,
+  percent: number,
+  points: number,
+  towards: 1 | -1,
+): readonly string[] {
   const { active, candidate } = arms;
   if (explainImpossibleGuard(percent) !== null || active.seen === 0 || candidate.seen === 0) return [];
   return GUARDED_SHARES.flatMap(({ name, of, harm, weight, final }) => {
@@ -116,7 +125,7 @@ function computeLogRatio(hits: ArmHits, chance: number, base: number, other: num
 }
 
 /** Formats what is known of the clients so far. An unknown client may still pay. */
-export function formatClientsByPayment({ seen, paid, unpaid }: ClientCounts): string {
+export function formatClientsByPayment({ seen, paid, unpaid }: ArmClientCounts): string {
   return `${paid} paid, ${unpaid} only unpaid, ${Math.max(0, seen - paid - unpaid)} unknown`;
 }
 
@@ -128,7 +137,7 @@ function formatPercent(share: number): string {
 export function explainCandidateGuardBreach(
   rollout: Rollout,
   candidate: Candidate,
-  arms: TrialTotals['arms'],
+  arms: TrialStageFigures['arms'],
 ): string | null {
   return askGuard(explainGuardBreach, rollout, candidate, arms, null);
 }
@@ -140,7 +149,7 @@ export function explainCandidateGuardBreach(
 export function listCandidateImprovements(
   rollout: Rollout,
   candidate: Candidate,
-  arms: TrialTotals['arms'],
+  arms: TrialStageFigures['arms'],
 ): readonly string[] {
   return askGuard(listImprovedShares, rollout, candidate, arms, []);
 }
@@ -149,10 +158,10 @@ export function listCandidateImprovements(
  * Calls `compareShares` with the figures for the guard of a candidate. Returns `none` if the candidate has no guard.
  */
 function askGuard<T>(
-  compareShares: (clients: ArmClients, percent: number, points: number) => T,
+  compareShares: (clients: ClientCountsByArm, percent: number, points: number) => T,
   rollout: Rollout,
   { guardPoints, percent }: Candidate,
-  arms: TrialTotals['arms'],
+  arms: TrialStageFigures['arms'],
   none: T,
 ): T {
   if (guardPoints === null) return none;

@@ -27,7 +27,7 @@ import { chooseStartingRollout } from './starting-rollout.ts';
 import {
   type ClientPaymentStatus,
   CountsOfUnconfirmedVerdicts,
-  computeTrialTotals,
+  computeTrialStageFigures,
   readTrialCounts,
   TrialTally,
 } from './trial-counts.ts';
@@ -385,7 +385,11 @@ export class RolloutNode implements RuleSource {
     if (candidate.mode !== 'canary' || candidate.guardPoints === null || this.#hasLost) return;
     const { rollout } = this.#following;
     const counts = await readTrialCounts(this.#parts.store.tallies, getTrialStage(candidate).trial);
-    const breach = explainCandidateGuardBreach(rollout, candidate, computeTrialTotals(counts, null).arms);
+    const breach = explainCandidateGuardBreach(
+      rollout,
+      candidate,
+      computeTrialStageFigures(counts, null).arms,
+    );
     const stored = breach === null ? null : await this.#parts.fleet.read();
     const stage = getTrialStage(candidate).trial;
     const isOnTrial = stored?.rollout?.candidates.some((one) => getTrialStage(one).trial === stage) ?? false;

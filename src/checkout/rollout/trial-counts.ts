@@ -22,7 +22,7 @@ const ClientCountsSchema = shape(
   },
 );
 
-export type ClientCounts = ValueOf<typeof ClientCountsSchema>;
+export type ArmClientCounts = ValueOf<typeof ClientCountsSchema>;
 
 export const ArmCountsSchema = shape('Counts of what one version answered', {
   verdicts: count('All'),
@@ -64,7 +64,7 @@ export function computeClientCountChanges(
  */
 type Tally = Readonly<Record<string, number>>;
 
-/** The shared tally of one stage of a trial, as the store keeps it; computeTrialTotals makes totals of it. */
+/** The shared tally of one stage of a trial, as the store keeps it; computeTrialStageFigures makes totals of it. */
 export interface TrialStageCounts {
   /**
    * The name of the stage: trial, version, mode, share and the time when the stage began. The counts of each stage
@@ -75,7 +75,7 @@ export interface TrialStageCounts {
 }
 
 /** What both arms of a trial answered, how the shadow differed, and how often the candidate threw. */
-export interface TrialTotals {
+export interface TrialStageFigures {
   readonly arms: Readonly<Record<Arm, ArmCounts>>;
   readonly shadow: {
     readonly compared: number;
@@ -103,7 +103,10 @@ const PLATFORMS_MAX = 100;
 const LEFT_OVER = '';
 
 /** Sums the counts of a trial on one platform. Sums all platforms if `platform` is null. */
-export function computeTrialTotals({ tally }: TrialStageCounts, platform: string | null): TrialTotals {
+export function computeTrialStageFigures(
+  { tally }: TrialStageCounts,
+  platform: string | null,
+): TrialStageFigures {
   const fields = Object.keys(tally).map(parseField);
   const mine = platform === null ? fields : fields.filter(([name]) => name === platform);
   const platforms = [...new Set(mine.map(([name = '']) => name))];
@@ -112,7 +115,7 @@ export function computeTrialTotals({ tally }: TrialStageCounts, platform: string
   const count = (...path: readonly string[]) => sum((name) => on(name, ...path));
   const arm = (arm: Arm): ArmCounts => {
     const of = (figure: keyof ArmCounts) => count('arms', arm, figure);
-    const ofClients = (figure: keyof ClientCounts) => count('arms', arm, 'clients', figure);
+    const ofClients = (figure: keyof ArmClientCounts) => count('arms', arm, 'clients', figure);
     // A client with an outcome is included in `seen`, even if the count of its verdict was lost with a process.
     const seen = sum((name) => {
       const [all, paid, unpaid] = (['seen', 'paid', 'unpaid'] as const).map((figure) =>

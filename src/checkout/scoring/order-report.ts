@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { NamedError } from '#base/named-error.ts';
 import { formatMoney, normalizeAmount, parseMoney } from '#decision/payer/amount.ts';
-import type { ReportOfOrder } from '#decision/payer/changes.ts';
+import type { ReportWithOrderRef } from '#decision/payer/changes.ts';
 import { type ClientState, findOrderAmount, toShortHash } from '#decision/payer/client-state.ts';
 import { findMinorUnitDigits } from '#decision/payer/currency.ts';
 import {
@@ -47,7 +47,7 @@ export function toReportWithCurrency(
   { events }: Pick<ClientState, 'events'>,
   known: KnownOrder | null,
   platformCurrency: string,
-): ReportOfOrder {
+): ReportWithOrderRef {
   const report = { outcome, cause, occurredAt, orderRef };
   if (money === undefined) return report;
   const settled = known === null ? undefined : findSettledAmount(known);

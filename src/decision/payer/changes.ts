@@ -67,7 +67,7 @@ export interface OutcomeChange {
 }
 
 /** A report of the platform with the order that it is about. */
-export type ReportOfOrder = ReportedOutcome & { readonly orderRef: string };
+export type ReportWithOrderRef = ReportedOutcome & { readonly orderRef: string };
 
 /**
  * Applies a platform's report about an order. The same dated reports lead to the same state in whatever sequence they
@@ -78,7 +78,7 @@ export type ReportOfOrder = ReportedOutcome & { readonly orderRef: string };
 export function recordOutcome(
   state: ClientState,
   older: KnownOrder | null,
-  reported: ReportOfOrder,
+  reported: ReportWithOrderRef,
   now: number,
   lookedUp?: OrderStage,
 ): OutcomeChange {

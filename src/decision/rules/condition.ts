@@ -154,7 +154,7 @@ export function listComparedFacts({ fact, value }: Comparison): readonly FactRef
 }
 
 /** Collects the conditions that are referred to by name, including references within named conditions. */
-export function collectNamedConditions(conditions: readonly Condition[]): ReadonlyMap<string, Condition> {
+export function mapNamedConditions(conditions: readonly Condition[]): ReadonlyMap<string, Condition> {
   const references = listAllConditions(conditions).filter((condition) => condition.kind === 'reference');
   return new Map(references.map(({ name, condition }) => [name, condition]));
 }

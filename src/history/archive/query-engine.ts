@@ -71,12 +71,12 @@ export class QueryEngine {
     await this.#connection.run(...bindValues(statement));
   }
 
-  async rows(statement: Statement): Promise<readonly DuckRow[]> {
+  async rows(statement: Statement): Promise<readonly ResultRow[]> {
     return (await this.#connection.runAndReadAll(...bindValues(statement))).getRowObjectsJS();
   }
 
   /** Yields rows as they come, some thousands at a time, so that memory does not grow with their number. */
-  async *stream(statement: Statement): AsyncGenerator<readonly DuckRow[]> {
+  async *stream(statement: Statement): AsyncGenerator<readonly ResultRow[]> {
     const result = await this.#connection.stream(...bindValues(statement));
     yield* result.yieldRowObjectJs();
   }
@@ -85,12 +85,12 @@ export class QueryEngine {
    * Yields the rows in batches that are stored by columns. It is for results of millions of rows. The columns must
    * hold numbers, texts, booleans or 64-bit integers.
    */
-  async *batches(statement: Statement): AsyncGenerator<DuckBatch> {
+  async *batches(statement: Statement): AsyncGenerator<ResultBatch> {
     yield* readBatches(await this.#connection.stream(...bindValues(statement)));
   }
 
   /** Returns all rows as batches, so that single rows can be read from them later. The columns may have any type. */
-  async readAllBatches(statement: Statement): Promise<readonly DuckBatch[]> {
+  async readAllBatches(statement: Statement): Promise<readonly ResultBatch[]> {
     return Array.fromAsync(readBatches(await this.#connection.run(...bindValues(statement))));
   }
 
@@ -153,13 +153,13 @@ function bindValues(statement: Statement): readonly [text: string, values?: Duck
   return [text, values];
 }
 
-async function* readBatches(result: DuckDBResult): AsyncGenerator<DuckBatch> {
+async function* readBatches(result: DuckDBResult): AsyncGenerator<ResultBatch> {
   const { JSDuckDBValueConverter } = await loadEngine();
   const columns = result.columnNames();
   for (;;) {
     const chunk = await result.fetchChunk();
     if (chunk === null || chunk.rowCount === 0) return;
-    yield new DuckBatch(chunk, columns, JSDuckDBValueConverter);
+    yield new ResultBatch(chunk, columns, JSDuckDBValueConverter);
   }
 }
 
@@ -193,7 +193,7 @@ export function toNumberOrNull(value: JS | undefined): number | null {
  * number in `none`.
  */
 export function toNumbersByColumn<Numbers extends Readonly<Record<string, number>>>(
-  row: DuckRow,
+  row: ResultRow,
   none: Numbers,
 ): Numbers {
   return mapSums(none, (other, column) => toNumberOrNull(row[column]) ?? other);
@@ -219,10 +219,10 @@ export function toNumberList(value: JS | undefined): readonly number[] {
 export type BatchCell = number | bigint | string | boolean | null;
 
 /** The cells of a row, by the names of their columns. A time is a Date, and a BIGINT is a bigint. */
-export type DuckRow = Readonly<Record<string, JS>>;
+export type ResultRow = Readonly<Record<string, JS>>;
 
 /** Some thousands of rows, stored by columns. This costs a fraction of the memory of one object for each row. */
-export class DuckBatch {
+export class ResultBatch {
   readonly rowCount: number;
   readonly #chunk: DuckDBDataChunk;
   readonly #places: ReadonlyMap<string, number>;
@@ -235,7 +235,7 @@ export class DuckBatch {
     this.#convert = convert;
   }
 
-  row(index: number, columns: Iterable<string> = this.#places.keys()): DuckRow {
+  row(index: number, columns: Iterable<string> = this.#places.keys()): ResultRow {
     const row: Record<string, JS> = {};
     for (const column of columns) {
       const vector = this.#chunk.getColumnVector(this.#getPlace(column));

@@ -8,9 +8,9 @@ import {
   toColumnOfFactKey,
 } from './fact-columns.ts';
 import {
-  type DuckRow,
   quoteName,
   quoteSql,
+  type ResultRow,
   toBooleanOrNull,
   toNumberOrNull,
   toTextOrNull,
@@ -78,7 +78,7 @@ type ColumnNames = Readonly<Record<string, string | null>>;
  * which holds a list. Facts have columns of their own. A missing member is null. The engine makes the columns from
  * JSON, because copying some eighty cells of each decision would take longer than everything else.
  */
-export class RecordColumns<S extends TObject> {
+export class SchemaColumns<S extends TObject> {
   readonly columns: readonly ArchiveColumn[];
   readonly #names: ColumnNames;
   readonly #members: Field;
@@ -102,7 +102,7 @@ export class RecordColumns<S extends TObject> {
   }
 
   /** Reads the record from a row of the archive. Throws RowDamaged. */
-  read(row: DuckRow): ValueOf<S> {
+  read(row: ResultRow): ValueOf<S> {
     const record = this.#members.read(row);
     if (this.#isWhole(record)) return record;
     throw new RowDamaged('the row is empty');
@@ -131,7 +131,7 @@ interface Field {
   readonly columns: readonly ArchiveColumn[];
   /** Returns how the engine reads the member. `path` is SQL for the member. */
   readonly source: (path: string, facts: FactColumnTypes) => FieldSource;
-  readonly read: (row: DuckRow) => unknown;
+  readonly read: (row: ResultRow) => unknown;
 }
 
 interface FieldSource {
@@ -342,7 +342,7 @@ function describe(schema: Described): string {
   return findMomentDescription(schema) ?? String(schema.description);
 }
 
-function readCellValue(cell: DuckRow[string] | undefined, type: ColumnType): unknown {
+function readCellValue(cell: ResultRow[string] | undefined, type: ColumnType): unknown {
   switch (type) {
     case 'VARCHAR':
       return toTextOrNull(cell);
@@ -358,7 +358,7 @@ function readCellValue(cell: DuckRow[string] | undefined, type: ColumnType): unk
   }
 }
 
-function toItems(cell: DuckRow[string] | undefined): readonly unknown[] | null {
+function toItems(cell: ResultRow[string] | undefined): readonly unknown[] | null {
   return Array.isArray(cell) ? cell : null;
 }
 

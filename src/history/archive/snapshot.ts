@@ -18,11 +18,11 @@ import {
 import { formatDay } from './period.ts';
 import {
   type BindAsPlaceholder,
-  type DuckBatch,
-  type DuckRow,
   QueryEngine,
   quoteName,
   quoteSql,
+  type ResultBatch,
+  type ResultRow,
   type Statement,
   toNumbersByColumn,
   toTextOrNull,
@@ -138,12 +138,12 @@ export class Snapshot implements Disposable {
    * Answers a question in rows. `sql` may be called several times, because a segment that cannot be read is left out
    * of the whole answer.
    */
-  rows(sql: Question, among: PickSegments = ALL): Promise<readonly DuckRow[]> {
+  rows(sql: Question, among: PickSegments = ALL): Promise<readonly ResultRow[]> {
     return this.#read(sql, among, (duck, statement) => duck.rows(statement));
   }
 
   /** Answers a question in batches, from which single rows are made later. */
-  batches(sql: Question, among: PickSegments): Promise<readonly DuckBatch[]> {
+  batches(sql: Question, among: PickSegments): Promise<readonly ResultBatch[]> {
     return this.#read(sql, among, (duck, statement) => duck.readAllBatches(statement));
   }
 

@@ -24,13 +24,13 @@ import {
   getTypeOfFactKey,
   toColumnOfFactKey,
 } from './fact-columns.ts';
-import { type DuckRow, quoteName } from './query-engine.ts';
+import { quoteName, type ResultRow } from './query-engine.ts';
 import {
   type ArchiveColumn,
   type ColumnFromJson,
   FACTS_NOT_KNOWN_ARCHIVE_COLUMN,
   type JsonRowCells,
-  RecordColumns,
+  SchemaColumns,
 } from './record-columns.ts';
 
 interface Table {
@@ -52,7 +52,7 @@ export const CLIENT_HASH_ARCHIVE_COLUMN: ArchiveColumn = {
     'The first 64 bits of a sha256 of platform and client_id_key under the salt of the installation',
 };
 
-export const PLACE_COLUMNS = new RecordColumns(
+export const PLACE_COLUMNS = new SchemaColumns(
   EntryPlaceSchema,
   { partition: 'journal_partition', ms: 'journal_ms', seq: 'journal_seq' },
   'place',
@@ -76,17 +76,17 @@ export function isAfterSql(places: JournalPlaces): string {
 
 /** The records that are kept as rows, with the columns that are not named after their members. */
 export const RECORD_COLUMNS_BY_TABLE = {
-  decisions: new RecordColumns(RecordedDecisionSchema, { at: 'decided_at' }),
-  outcomes: new RecordColumns(OutcomeEntrySchema, { at: 'reported_at', order: '' }),
-  scores: new RecordColumns(ScoreEntrySchema, {
+  decisions: new SchemaColumns(RecordedDecisionSchema, { at: 'decided_at' }),
+  outcomes: new SchemaColumns(OutcomeEntrySchema, { at: 'reported_at', order: '' }),
+  scores: new SchemaColumns(ScoreEntrySchema, {
     at: 'scored_at',
     request: '',
     'request.networks': null,
     'request.former': null,
     answer: '',
   }),
-  bindings: new RecordColumns(BindingEntrySchema, { at: 'changed_at', binding: '' }),
-  overrides: new RecordColumns(OverrideEntrySchema, {
+  bindings: new SchemaColumns(BindingEntrySchema, { at: 'changed_at', binding: '' }),
+  overrides: new SchemaColumns(OverrideEntrySchema, {
     at: 'changed_at',
     override: '',
     'override.group': 'override_group',
@@ -94,8 +94,8 @@ export const RECORD_COLUMNS_BY_TABLE = {
     'override.at': 'decided_at',
     who: 'changed_by',
   }),
-  waits_ended: new RecordColumns(WaitEndedEntrySchema, { at: 'ended_at', who: 'ended_by' }),
-  erasures: new RecordColumns(
+  waits_ended: new SchemaColumns(WaitEndedEntrySchema, { at: 'ended_at', who: 'ended_by' }),
+  erasures: new SchemaColumns(
     shape('A client was erased', {
       ...ErasureEntrySchema.properties,
       rowsRemoved: count(
@@ -304,7 +304,7 @@ export function toErasureRow(
 /** Reads the journal entry about a client from a row. Returns null for the row of an erasure. Throws RowDamaged. */
 export function toJournalEntry(
   table: TableName,
-  row: DuckRow,
+  row: ResultRow,
   clientKeys: ClientKeys,
 ): PlacedEntry<JournalEntry> | null {
   const entry = toJournalRecord(table, row, clientKeys);
@@ -314,13 +314,13 @@ export function toJournalEntry(
 /** Reads the journal entry from a row. Throws RowDamaged. */
 export function toJournalRecord(
   table: TableName,
-  row: DuckRow,
+  row: ResultRow,
   clientKeys: ClientKeys,
 ): PlacedEntry<AnyJournalEntry> {
   return { ...readUnplacedRecord(table, row, clientKeys), place: PLACE_COLUMNS.read(row) };
 }
 
-function readUnplacedRecord(table: TableName, row: DuckRow, clientKeys: ClientKeys): AnyJournalEntry {
+function readUnplacedRecord(table: TableName, row: ResultRow, clientKeys: ClientKeys): AnyJournalEntry {
   switch (table) {
     case 'decisions':
       return toVerdictEntry(toDecision(row, clientKeys));
@@ -339,7 +339,7 @@ function readUnplacedRecord(table: TableName, row: DuckRow, clientKeys: ClientKe
   }
 }
 
-export function toDecision(row: DuckRow, clientKeys: ClientKeys): Decision {
+export function toDecision(row: ResultRow, clientKeys: ClientKeys): Decision {
   const recorded = RECORD_COLUMNS_BY_TABLE.decisions.read(row);
   const { hash } = clientKeys.of(recorded.platform, recorded.clientIdKey);
   return { decisionId: formatDecisionId(hash, recorded.seq, recorded.at), ...recorded };

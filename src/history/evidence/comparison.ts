@@ -2,8 +2,8 @@ import { choice, count, list, plainText, shape, type ValueOf } from '#base/shape
 import { VERDICTS } from '#decision/decision-words.ts';
 import { mapVerdicts, type Verdict } from '#decision/rules/rule-set.ts';
 import {
-  type DuckRow,
   type QueryEngine,
+  type ResultRow,
   toNumberOrNull,
   toNumbersByColumn,
   toTextOrNull,
@@ -138,7 +138,7 @@ const NONE = { decisions: 0, ...NO_ORDERS };
 
 type Pair = ReturnType<typeof readPair>;
 
-function readPair(row: DuckRow, codes: AnswerCodec) {
+function readPair(row: ResultRow, codes: AnswerCodec) {
   const samples = row['samples'];
   return {
     base: codes.answerOf(toNumberOrNull(row['base']) ?? 0),

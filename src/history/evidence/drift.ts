@@ -2,10 +2,10 @@ import { VERDICTS } from '#decision/decision-words.ts';
 import { mapVerdicts } from '#decision/rules/rule-set.ts';
 import { getTypeOfFactColumn, parseLabelOfFactColumn } from '#history/archive/fact-columns.ts';
 import {
-  type DuckRow,
   type QueryEngine,
   quoteName,
   quoteSql,
+  type ResultRow,
   toNumberList,
   toNumberOrNull,
   toNumbersByColumn,
@@ -121,7 +121,7 @@ async function measureMix({ duck }: Evidence, splitAt: number, isLater: boolean)
      FROM (SELECT client_hash, count(*)::DOUBLE AS decisions, ${counts.join(', ')} FROM decisions
        WHERE (decided_at >= make_timestamp_ms(${splitAt})) = ${isLater} GROUP BY client_hash) GROUP BY cluster ORDER BY cluster`,
   );
-  const count = (row: DuckRow, column: string) => toNumberOrNull(row[column]) ?? 0;
+  const count = (row: ResultRow, column: string) => toNumberOrNull(row[column]) ?? 0;
   const total = (column: string) => rows.reduce((sum, row) => sum + count(row, column), 0);
   const verdicts = mapVerdicts((verdict) =>
     estimateShareByCluster(

@@ -10,7 +10,7 @@ import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Commit, LoadOptions, LoadStamp, Store } from '#state/store.ts';
 import { StoreLate, StoreUnavailable } from '#state/store-errors.ts';
-import { createStoredAnswer, decodeClientFromStore } from '#state/stored-parts.ts';
+import { decodeClientFromStore, toAnswerToStore } from '#state/stored-parts.ts';
 import type { RedisConnection, SendTogether } from './connection/connection.ts';
 import {
   BadReply,
@@ -24,7 +24,7 @@ import type { ServerCalls } from './connection/server-calls.ts';
 import type { RedisDecisionReader } from './decisions.ts';
 import type { MemoryRoomLevel } from './health.ts';
 import { formatInstallationShapeMember, type InstallationCheck } from './installation.ts';
-import { formatStreamEntryField } from './journal.ts';
+import { formatStreamEntry } from './journal.ts';
 import { createCallTicket, RedisScript } from './script.ts';
 import type { ServerClocks } from './server-clocks.ts';
 
@@ -120,7 +120,7 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
       const answer =
         answered === null
           ? null
-          : createStoredAnswer(await decisions.reader.decodeRecord({ clientHash: hash, text: answered }));
+          : toAnswerToStore(await decisions.reader.decodeRecord({ clientHash: hash, text: answered }));
       return decodeClientFromStore({ state, order, answer }, time);
     },
     commit: async (change) => {
@@ -289,7 +289,7 @@ export function createCommitCall(
       String(validUntilMs),
       stamp.raw ?? '',
       nextRaw,
-      formatStreamEntryField(
+      formatStreamEntry(
         entry.platform,
         hash,
         decision === undefined ? told : `${told}.${redis.orderBucket(order)}`,

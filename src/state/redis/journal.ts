@@ -343,7 +343,7 @@ function takeOldest(feeds: readonly PartitionRows[]): ReadRow | null {
 }
 
 /** Formats the only field of a stream entry. Every further field would make each commit slower. */
-export function formatStreamEntryField(platform: string, clientHash: string, text: string): string {
+export function formatStreamEntry(platform: string, clientHash: string, text: string): string {
   return `${platform} ${clientHash} ${text}`;
 }
 

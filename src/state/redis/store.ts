@@ -11,7 +11,7 @@ import {
   registerKey,
 } from '#state/keys.ts';
 import type { ExpectedInstallation } from '#state/known-installation.ts';
-import { createAuditRows, createListLog } from '#state/numbered-log.ts';
+import { createAuditRows, createSharedListLog } from '#state/numbered-log.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import type { RunCall } from '#state/store-errors.ts';
@@ -165,7 +165,7 @@ function createSharedRecords(door: RedisAccess, anyCalls: ServerCalls, installat
     registers: createRedisRegisters(door, versions),
     auditLog: new AuditLog(createAuditRows(createNumberedLog(door, AUDIT_LOG_KEYS))),
     tallies: createRedisTallies(door),
-    listLog: createListLog(createNumberedLog(door, LISTS_LOG_KEYS)),
+    listLog: createSharedListLog(createNumberedLog(door, LISTS_LOG_KEYS)),
   };
 }
 

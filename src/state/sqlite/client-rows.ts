@@ -8,10 +8,10 @@ import { encodeJournalEntry } from '#state/journal.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Commit, Store } from '#state/store.ts';
 import {
-  createStoredAnswer,
   decodeClientFromStore,
   type RecordReader,
   type StoredRecord,
+  toAnswerToStore,
   toTextOrNull,
 } from '#state/stored-parts.ts';
 import type { JournalTable } from './journal-table.ts';
@@ -66,7 +66,7 @@ export function createSqliteClients(
   const storedShapes = new Set<string>();
   const answer = async ({ platform, hash }: ClientKey, idempotencyKey: string, now: number) => {
     const row = sql.answer.get(platform, idempotencyKey, now, hash);
-    return row === undefined ? null : createStoredAnswer(await reader.decodeRecord(toStoredDecision(row)));
+    return row === undefined ? null : toAnswerToStore(await reader.decodeRecord(toStoredDecision(row)));
   };
   return {
     load: (client, { orderRef, idempotencyKey } = {}) =>

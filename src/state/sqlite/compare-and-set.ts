@@ -9,7 +9,7 @@ interface TextTable {
 }
 
 /** Returns a text's stamp, which is the result of SQLite's hex(). */
-export function toHexStamp(text: string): string {
+export function computeHexStamp(text: string): string {
   return Buffer.from(text).toString('hex').toUpperCase();
 }
 

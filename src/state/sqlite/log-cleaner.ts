@@ -18,7 +18,7 @@ const LEFT =
  * in the database file stays until the log was emptied. If a process is killed before that, the next process empties
  * the log.
  */
-export class WriteAheadLogCleaner {
+export class ErasedDataLogCleaner {
   readonly #checkpoints: SqliteCheckpointer;
   readonly #file: SqliteFileAccess;
   readonly #mark: () => string | null;

@@ -17,7 +17,7 @@ import {
   toTallyCounts,
 } from '#state/store.ts';
 import { toTextOrNull } from '#state/stored-parts.ts';
-import { createTextTableAccess, toHexStamp } from './compare-and-set.ts';
+import { computeHexStamp, createTextTableAccess } from './compare-and-set.ts';
 import type { SqliteFileAccess } from './open-file.ts';
 
 /** The tables of what belongs to no single client: documents, versions, registers and tallies. */
@@ -100,7 +100,7 @@ export function createSqliteRegisters(file: SqliteFileAccess, versions: Followed
   return {
     read: async (name) => (await registers.read(name))?.text ?? null,
     compareAndSet: async (name, expected, next) => {
-      const stamp = expected === null ? NO_TEXT_STAMP : toHexStamp(expected);
+      const stamp = expected === null ? NO_TEXT_STAMP : computeHexStamp(expected);
       const written = await registers.compareAndSet(name, stamp, next);
       if (written) await versions.writeNewVersion(name);
       return written;

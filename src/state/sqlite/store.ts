@@ -10,7 +10,7 @@ import {
   INSTALLATION_REGISTER,
   requireExpectedInstallation,
 } from '#state/known-installation.ts';
-import { createAuditRows, createListLog } from '#state/numbered-log.ts';
+import { createAuditRows, createSharedListLog } from '#state/numbered-log.ts';
 import { LocalRateBuckets } from '#state/rate-buckets.ts';
 import type { Store } from '#state/store.ts';
 import type { StoreUnavailable } from '#state/store-errors.ts';
@@ -22,7 +22,7 @@ import { FileReplacementWatch } from './file-watch.ts';
 import { GroupCommit, type LockPatience, LogSync } from './group-commit.ts';
 import { createSqliteDecisions, createSqliteJournal, JournalLossesAndErasures } from './journal.ts';
 import { JournalTable } from './journal-table.ts';
-import { WriteAheadLogCleaner } from './log-cleaner.ts';
+import { ErasedDataLogCleaner } from './log-cleaner.ts';
 import { createNumberedLog } from './numbered-log.ts';
 import {
   createSqliteFileAccess,
@@ -80,7 +80,7 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
   const reader = new RecordReader(async (id) => toTextOrNull(sql.shape.get(id)?.['shape']));
   const jumps = new ClockJumps(clock, monotonicMs, probedAt(db));
   const retention = new SqliteRetention(file, journal, losses, dataDir, jumps);
-  const logCleaner = new WriteAheadLogCleaner(file, checkpoints);
+  const logCleaner = new ErasedDataLogCleaner(file, checkpoints);
   void logCleaner.emptyLog();
   const name = `sqlite ${path}`;
   return {
@@ -141,7 +141,7 @@ function sharedRecords(
   file: SqliteFileAccess,
   journal: JournalTable,
   place: FileReplacementWatch,
-  logCleaner: WriteAheadLogCleaner,
+  logCleaner: ErasedDataLogCleaner,
 ) {
   const table = createSqliteVersions(file);
   const versions = new FollowedVersions({
@@ -159,7 +159,7 @@ function sharedRecords(
     auditLog: new AuditLog(
       createAuditRows(createNumberedLog(file, 'audit', (work) => logCleaner.eraseAndEmptyLog(work))),
     ),
-    listLog: createListLog(createNumberedLog(file, 'lists')),
+    listLog: createSharedListLog(createNumberedLog(file, 'lists')),
     texts: createSqliteStoredTexts(file, journal, versions),
     tallies: createSqliteTallies(file),
   };

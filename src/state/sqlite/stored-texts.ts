@@ -9,7 +9,7 @@ import {
   type TextKind,
 } from '#state/store.ts';
 import { toTextOrNull } from '#state/stored-parts.ts';
-import { createTextTableAccess, toHexStamp } from './compare-and-set.ts';
+import { computeHexStamp, createTextTableAccess } from './compare-and-set.ts';
 import type { JournalTable } from './journal-table.ts';
 import type { SqliteFileAccess } from './open-file.ts';
 
@@ -57,7 +57,8 @@ export function createSqliteStoredTexts(
           .map(({ name, text }) => ({ name: String(name), text: String(text) }));
         return { states: rows, next: rows.length < PAGE_ROWS ? null : (rows.at(-1)?.name ?? null) };
       }),
-    replaceState: (clientHash, text, next) => texts.client.compareAndSet(clientHash, toHexStamp(text), next),
+    replaceState: (clientHash, text, next) =>
+      texts.client.compareAndSet(clientHash, computeHexStamp(text), next),
     findNewestDecisionNumber: (clientHash) =>
       read(() => {
         const [newest] = journal.decisionsOfClient(clientHash, Number.MAX_SAFE_INTEGER, 1);

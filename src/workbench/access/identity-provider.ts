@@ -1,13 +1,13 @@
 import type { Configuration } from 'openid-client';
 import { findInvisibleCharacter } from '#base/invisible-characters.ts';
-import { type RoleClaim, selectRoleClaims } from './roles.ts';
+import { type RoleMapping, selectRoleMappings } from './roles.ts';
 
 /** The identity provider, and the roles that its claims give. */
 export interface ProviderSettings {
   readonly issuer: URL;
   readonly clientId: string;
   readonly clientSecret: string;
-  readonly roles: readonly RoleClaim[];
+  readonly roles: readonly RoleMapping[];
 }
 
 /** A person whom the provider vouches for. */
@@ -144,7 +144,7 @@ const EMAIL_CHARACTERS_MAX = 254;
  * Creates the person. If several documents have a claim, the claim of the first document is taken. Throws if the
  * person's subject is too long or has invisible characters.
  */
-function createPerson(roles: readonly RoleClaim[], sub: string, documents: readonly Claims[]): Person {
+function createPerson(roles: readonly RoleMapping[], sub: string, documents: readonly Claims[]): Person {
   if (sub.length > SUB_CHARACTERS_MAX || findInvisibleCharacter(sub) !== null)
     throw new Error(
       `the provider names this person by a sub that is not taken: it must have at most ${SUB_CHARACTERS_MAX} characters, none of them a control character`,
@@ -152,7 +152,7 @@ function createPerson(roles: readonly RoleClaim[], sub: string, documents: reado
   return {
     sub,
     email: documents.map(findVerifiedEmail).find((email) => email !== null) ?? null,
-    items: selectRoleClaims(roles, documents).map(({ item }) => item),
+    items: selectRoleMappings(roles, documents).map(({ item }) => item),
   };
 }
 

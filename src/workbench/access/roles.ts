@@ -23,7 +23,7 @@ export const ROLES = {
 export type Role = keyof typeof ROLES;
 
 /** A claim of the provider that gives a role, configured like `groups:fraud-team=analyst@shop`. */
-export interface RoleClaim {
+export interface RoleMapping {
   /** The item as configured. A session keeps it. */
   readonly item: string;
   readonly claim: string;
@@ -39,8 +39,8 @@ const FORM = 'CLAIM:VALUE=ROLE@PLATFORM, like groups:fraud-team=analyst@shop';
  * Parses the role grants in their sequence. If a grant is wrong, returns a text that says which grant and what is
  * allowed.
  */
-export function parseRoleClaims(text: string): readonly RoleClaim[] | string {
-  const grants: RoleClaim[] = [];
+export function parseRoleMappings(text: string): readonly RoleMapping[] | string {
+  const grants: RoleMapping[] = [];
   for (const [index, part] of text.split(',').entries()) {
     const item = part.trim();
     const grant = parseGrant(item);
@@ -50,7 +50,7 @@ export function parseRoleClaims(text: string): readonly RoleClaim[] | string {
   return grants;
 }
 
-function parseGrant(item: string): RoleClaim | string {
+function parseGrant(item: string): RoleMapping | string {
   const [, claim = '', value = '', name = '', place = ''] =
     /^([^:\s]+):(.+)=([^=@]*)@([^=@]*)$/.exec(item) ?? [];
   if (claim === '') return `it must be ${FORM}`;
@@ -68,10 +68,10 @@ function isRole(name: string): name is Role {
  * Selects the configured grants by the documents of the identity provider. A grant applies if its claim has the value
  * that the grant names. A claim is a text or a list of texts, and is read from the first document that has it.
  */
-export function selectRoleClaims(
-  grants: readonly RoleClaim[],
+export function selectRoleMappings(
+  grants: readonly RoleMapping[],
   documents: readonly Readonly<Record<string, unknown>>[],
-): readonly RoleClaim[] {
+): readonly RoleMapping[] {
   return grants.filter(({ claim, value }) => {
     const given = documents.map((claims) => readClaim(claims, claim)).find((one) => one !== undefined);
     return Array.isArray(given) ? given.includes(value) : given === value;
@@ -91,7 +91,7 @@ function readClaim(claims: Readonly<Record<string, unknown>>, path: string): unk
  * installation.
  */
 export function listOperationsAtPlatform(
-  grants: readonly RoleClaim[],
+  grants: readonly RoleMapping[],
   platform: PlatformName,
 ): readonly GrantableOperation[] {
   const here = grants.filter(

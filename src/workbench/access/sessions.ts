@@ -16,7 +16,7 @@ import { isPlatformName, type PlatformName } from '#decision/payer/client-key.ts
 import { type Documents, mapInBatches } from '#state/documents.ts';
 import { createPersonActor } from './actors.ts';
 import type { Person } from './identity-provider.ts';
-import { listOperationsAtPlatform, type Role, type RoleClaim } from './roles.ts';
+import { listOperationsAtPlatform, type Role, type RoleMapping } from './roles.ts';
 
 /** The signed-in user: the holder of a key, or a person. */
 export type SignedInUser =
@@ -82,10 +82,10 @@ export class Sessions {
   readonly #documents: Documents;
   readonly #keys: AccessKeys;
   /** The configured roles, and the claims that give them. */
-  readonly roles: readonly RoleClaim[];
+  readonly roles: readonly RoleMapping[];
   readonly #now: () => number;
 
-  constructor(documents: Documents, keys: AccessKeys, roles: readonly RoleClaim[], now: () => number) {
+  constructor(documents: Documents, keys: AccessKeys, roles: readonly RoleMapping[], now: () => number) {
     this.#documents = documents;
     this.#keys = keys;
     this.roles = roles;
@@ -165,7 +165,7 @@ export class Sessions {
   }
 
   /** Returns the person's roles that are still configured. */
-  #rolesOf({ items }: Person): readonly RoleClaim[] {
+  #rolesOf({ items }: Person): readonly RoleMapping[] {
     return this.roles.filter(({ item }) => items.includes(item));
   }
 

@@ -13,7 +13,7 @@ import { EXIT_CODES, UsageError } from './exit.ts';
 import { explainUnreadDecisions } from './open-archive.ts';
 import { addOperationCommand, type CommandContext, type CommandOptions } from './operation-command.ts';
 import { listOperationInputs, toInputValue } from './operation-inputs.ts';
-import { formatTable, paintForTerminal, printError } from './print.ts';
+import { formatTable, markTone, printError } from './print.ts';
 
 type FoundList = WithMomentsAsText<ValueOf<typeof DecisionListSchema>>;
 type FoundDecision = WithMomentsAsText<Decision>;
@@ -43,8 +43,7 @@ export function addDecisionsCommands(program: Command): void {
     operation: explainDecision,
     needs: { archive: true },
     run: explain,
-    formatAnswer: ({ explanation }) =>
-      explanation === null ? '' : formatExplanation(explanation, paintForTerminal),
+    formatAnswer: ({ explanation }) => (explanation === null ? '' : formatExplanation(explanation, markTone)),
     toJsonValue: ({ explanation }) => explanation,
     jsonHelp: 'print the explanation as one JSON object; null when there is no such decision',
     afterPrint: endOfExplain,

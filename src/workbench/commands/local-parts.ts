@@ -10,7 +10,7 @@ import type { Store } from '#state/store.ts';
 import { composeServiceParts } from '#workbench/composition.ts';
 import { ErasureLedger } from '#workbench/payers/erasure.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
-import { createPlatformParts } from '#workbench/platform/platform-parts.ts';
+import { createOperationDependencies } from '#workbench/platform/platform-parts.ts';
 import { agreeOnSecret, SECRET_REGISTER } from '#workbench/upkeep/signal-secret.ts';
 import { withArchiveReader } from './open-archive.ts';
 import { withOpenStore } from './open-store.ts';
@@ -116,7 +116,7 @@ function composeLocalParts({
     log: createLog('silent'),
   };
   const parts = composeServiceParts(given, new Metrics());
-  const { withRuleFolders } = createPlatformParts({
+  const { withRuleFolders } = createOperationDependencies({
     ...given,
     ...parts,
     readiness: async () => ({ ready: false, why: 'this is a command, and no node' }),

@@ -29,13 +29,13 @@ const END = `\uFDD4${NONCE}`;
 const FOREIGN_MARK = new RegExp(`[\uFDD0-\uFDEF](?!${NONCE})`, 'g');
 
 /** Marks a text, so that `print` colours it on a terminal. */
-export function paintForTerminal(tone: TextTone, text: string): string {
+export function markTone(tone: TextTone, text: string): string {
   return `${MARKS[tone]}${text}${END}`;
 }
 
 /**
  * Prints a text on standard output. The terminal gets no escape sequences from the text itself, but only those that
- * colour what `paintForTerminal` marked.
+ * colour what `markTone` marked.
  */
 export function print(text: string): void {
   console.log(forTerminal(text, process.stdout));

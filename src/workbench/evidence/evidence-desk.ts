@@ -14,7 +14,7 @@ import type { QuestionAnswer } from '#history/evidence/question.ts';
 import { findQuestion } from '#history/evidence/questions.ts';
 import { createReadSegmentFilter, createSpanSegmentFilter } from '#history/evidence/source/evidence.ts';
 import type { Store } from '#state/store.ts';
-import type { RoleClaim } from '#workbench/access/roles.ts';
+import type { RoleMapping } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
 import type { EvidenceProcessJobs } from './desk-process.ts';
 import {
@@ -37,7 +37,7 @@ interface EvidenceDeskParts {
   readonly signalSecretPrevious?: string | null;
   readonly store: Pick<Store, 'documents' | 'registers' | 'unshippedErasures'>;
   /** The roles that people have by OIDC_ROLES. If missing, people have no roles. */
-  readonly roles?: readonly RoleClaim[];
+  readonly roles?: readonly RoleMapping[];
   /** The time in epoch ms. */
   readonly clock: () => number;
   /** Is called when a result cannot be kept. The work continues. */

@@ -18,12 +18,12 @@ import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
 import { findNearestName } from '#decision/rules/problem.ts';
 import { isName, LIST_NAME_MESSAGE } from '#decision/rules/rule-set.ts';
 import {
+  type DevicePseudonymConverter,
   findListContentFault,
   formatListContent,
   type ListContent,
   type ListKind,
   type ListOwner,
-  type PlatformDeviceNameConverter,
   parseListValue,
   toReadableValue,
 } from '#decision/shared-lists.ts';
@@ -80,7 +80,7 @@ interface ListEditorParts {
   readonly listLog: ListLog;
   readonly node: ListNode;
   readonly pseudonym: Pseudonymize;
-  readonly names: PlatformDeviceNameConverter;
+  readonly names: DevicePseudonymConverter;
   readonly audit: Audit;
   readonly clientKeys: ClientKeys;
   /** The time in epoch ms. */

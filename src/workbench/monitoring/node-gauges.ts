@@ -3,7 +3,7 @@ import type { PlatformKeyRef } from '#checkout/access/keys-seen-live.ts';
 import type { ListsReport } from '#checkout/lists/list-node.ts';
 import { addGauge } from '#checkout/metrics/metrics.ts';
 import type { OwnNodeReport } from '#checkout/rollout/fleet.ts';
-import { computeTrialTotals, type TrialTotals } from '#checkout/rollout/trial-counts.ts';
+import { computeTrialStageFigures, type TrialStageFigures } from '#checkout/rollout/trial-counts.ts';
 import type { ArchiveFigures } from '#history/archive/read/archive-figures.ts';
 import type { ShippingReport } from '#history/archive/ship/shipping.ts';
 import { VERSION } from '#sdk/version.ts';
@@ -67,8 +67,8 @@ export function addRolloutGauges(registry: Registry, report: () => OwnNodeReport
       () => (report().emergencyAt ?? 0) / 1000,
     ],
   });
-  const sumOf = (of: (figures: TrialTotals) => number) => () =>
-    report().counts.reduce((sum, one) => sum + of(computeTrialTotals(one, null)), 0);
+  const sumOf = (of: (figures: TrialStageFigures) => number) => () =>
+    report().counts.reduce((sum, one) => sum + of(computeTrialStageFigures(one, null)), 0);
   showFigures(registry, {
     scoring_shadow_compared: [
       'Verdicts that the shadow also decided in this trial',

@@ -22,7 +22,7 @@ import {
   OVERLOADED,
   REQUEST_TIMED_OUT,
   STORE_UNAVAILABLE,
-  TOO_MANY_WAITING,
+  TOO_MANY_WAITING_OF_CLIENT,
   toProblemBody,
   UNKNOWN_EXPECTATION,
   UNKNOWN_KEY,
@@ -221,7 +221,13 @@ function listRefusals(
 }
 
 function listKeyRefusals(grant: RequiredGrant): readonly DocumentedRefusal[] {
-  return [UNKNOWN_KEY, ...listGrantRefusals(grant), STORE_UNAVAILABLE, TOO_MANY_WAITING, OVERLOADED];
+  return [
+    UNKNOWN_KEY,
+    ...listGrantRefusals(grant),
+    STORE_UNAVAILABLE,
+    TOO_MANY_WAITING_OF_CLIENT,
+    OVERLOADED,
+  ];
 }
 
 function createRequestBody({ content, shapes }: RequestBodySpec, components: Components, isStrict: boolean) {

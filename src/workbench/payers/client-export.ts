@@ -17,7 +17,7 @@ import type { ClientKey } from '#decision/payer/client-key.ts';
 import { BindingSchema, type ClientState, OverrideSchema } from '#decision/payer/client-state.ts';
 import { unpackDayTallies } from '#decision/payer/day-tallies.ts';
 import { listRememberedDevices } from '#decision/payer/known-devices.ts';
-import type { PlatformDeviceNameConverter } from '#decision/shared-lists.ts';
+import type { DevicePseudonymConverter } from '#decision/shared-lists.ts';
 import type { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import {
   BindingEntrySchema,
@@ -72,7 +72,7 @@ export interface ClientExportParts {
   readonly store: Store;
   readonly decisions: DecisionLookup;
   readonly listEditor: ListEditor;
-  readonly names: PlatformDeviceNameConverter;
+  readonly names: DevicePseudonymConverter;
   readonly audit: Audit;
   /** The time in epoch ms. */
   readonly clock: () => number;

@@ -6,7 +6,7 @@ import type { SharedListsCopy } from '#checkout/lists/list-node.ts';
 import { VERDICTS } from '#decision/decision-words.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { keepUnlessExpired, type Override, overrideGroupSchema } from '#decision/payer/client-state.ts';
-import type { PlatformDeviceNameConverter } from '#decision/shared-lists.ts';
+import type { DevicePseudonymConverter } from '#decision/shared-lists.ts';
 import { toReadableValue } from '#decision/shared-lists.ts';
 import { toReportedResult } from '#history/archive/order-status.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
@@ -171,7 +171,7 @@ export interface LinksParts {
   readonly archive: ArchiveReader;
   /** This node's copy of the shared lists. */
   readonly lists: SharedListsCopy;
-  readonly names: PlatformDeviceNameConverter;
+  readonly names: DevicePseudonymConverter;
   /** The time in epoch ms. */
   readonly now: number;
 }

@@ -5,7 +5,7 @@ import { deriveAddressKey, isPublicAddress, type Pseudonymize, parseAddress } fr
 import type { Decision } from '#decision/decision.ts';
 import { VERDICTS } from '#decision/decision-words.ts';
 import { type ClientKeys, type PlatformName, parseDecisionId } from '#decision/payer/client-key.ts';
-import { listKindSchema, type PlatformDeviceNameConverter, toReadableValue } from '#decision/shared-lists.ts';
+import { type DevicePseudonymConverter, listKindSchema, toReadableValue } from '#decision/shared-lists.ts';
 import type { FoundByPartOfName } from '#history/archive/read/decision-lookup.ts';
 import { DEVICE_KINDS, type Device } from '#history/archive/read/linked-clients.ts';
 import {
@@ -102,7 +102,7 @@ export interface FindParts {
   readonly lists: { readonly copy: SharedListsCopy };
   readonly listEditor: ListEditor;
   readonly pseudonym: Pseudonymize;
-  readonly names: PlatformDeviceNameConverter;
+  readonly names: DevicePseudonymConverter;
   /** Epoch ms. */
   readonly clock: () => number;
 }

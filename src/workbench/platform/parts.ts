@@ -10,7 +10,7 @@ import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import type { Pseudonymize } from '#decision/addresses.ts';
 import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
-import type { PlatformDeviceNameConverter } from '#decision/shared-lists.ts';
+import type { DevicePseudonymConverter } from '#decision/shared-lists.ts';
 import type { EventFeed } from '#history/archive/read/event-feed.ts';
 import type { LocalRateBuckets } from '#state/rate-buckets.ts';
 import type { Store } from '#state/store.ts';
@@ -92,7 +92,7 @@ export interface PlatformApiParts extends NodeParts {
   readonly listEditor: ListEditor;
   /** Replaces addresses in the log by pseudonyms. */
   readonly pseudonym: Pseudonymize;
-  readonly names: PlatformDeviceNameConverter;
+  readonly names: DevicePseudonymConverter;
   /** The document of the callers' listener, for the page that shows both documents. */
   readonly callerDocument: ServedDocument;
   readonly metrics: Metrics;

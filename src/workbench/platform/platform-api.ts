@@ -19,7 +19,7 @@ import { HEALTH_PATHS } from './health.ts';
 import { ListenerShares, PLATFORM_LISTENER_LIMITS } from './listener-shares.ts';
 import type { PlatformApiParts } from './parts.ts';
 import { createPlatformDocument, PLATFORM_OPERATIONS } from './platform-operations.ts';
-import { createPlatformParts } from './platform-parts.ts';
+import { createOperationDependencies } from './platform-parts.ts';
 import { createIdentityProviderRoutes } from './provider-routes.ts';
 import { toPlatformProblem } from './refusals.ts';
 
@@ -40,7 +40,7 @@ export function createPlatformApi(parts: PlatformApiParts): Koa<RequestState> {
   const shares = new ListenerShares(PLATFORM_LISTENER_LIMITS, HEALTH_PATHS, trustedProxies);
   app.use(shares.limit);
   app.use(compressAnswers());
-  const groups = createPlatformParts(parts);
+  const groups = createOperationDependencies(parts);
   const listener = {
     keys,
     browsers: groups.always.browsers,

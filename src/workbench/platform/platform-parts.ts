@@ -26,7 +26,7 @@ interface PartsOfGroups {
 
 type GivenParts = Omit<PlatformApiParts, 'callerDocument'>;
 
-export function createPlatformParts(parts: GivenParts): PartsOfGroups {
+export function createOperationDependencies(parts: GivenParts): PartsOfGroups {
   const { rollout, rulesDir, evidence, consoleUrl = null, provider = null } = parts;
   const desk = rulesDir === undefined || rollout === null ? null : new RuleDesk(rulesDir, parts.deskLimits);
   const always: PlatformOperationParts = {

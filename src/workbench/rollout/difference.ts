@@ -3,7 +3,7 @@ import { searchThrottle } from '#base/work/step-throttle.ts';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
 import { getTrialStage } from '#checkout/rollout/guard.ts';
 import type { Candidate } from '#checkout/rollout/rollout.ts';
-import { computeTrialTotals, readTrialCounts } from '#checkout/rollout/trial-counts.ts';
+import { computeTrialStageFigures, readTrialCounts } from '#checkout/rollout/trial-counts.ts';
 import { isAttempt } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
 import { VERDICTS } from '#decision/decision-words.ts';
@@ -193,7 +193,7 @@ async function readShadowFigures(
   if (candidate?.mode !== 'shadow' || candidate.version !== version || candidate.digest !== digest)
     return null;
   const counts = await readTrialCounts(tallies, getTrialStage(candidate).trial);
-  const { compared, differences } = computeTrialTotals(counts, null).shadow;
+  const { compared, differences } = computeTrialStageFigures(counts, null).shadow;
   if (compared < PAYERS_MIN) return null;
   const others = differences.filter(
     ({ change }) => letsPay(change) !== letsPay(change.split(' -> ')[1] ?? ''),

@@ -17,10 +17,10 @@ import {
 } from '#checkout/rollout/guard.ts';
 import type { Candidate, Rollout } from '#checkout/rollout/rollout.ts';
 import {
+  type ArmClientCounts,
   type ArmCounts,
   ArmCountsSchema,
-  type ClientCounts,
-  computeTrialTotals,
+  computeTrialStageFigures,
   type TrialStageCounts,
 } from '#checkout/rollout/trial-counts.ts';
 import type { Decision } from '#decision/decision.ts';
@@ -102,7 +102,7 @@ export async function toTrialView(
   decisionOf: (decisionId: string) => Promise<Decision | null>,
 ): Promise<TrialView> {
   const { trial } = counts;
-  const { arms, shadow, candidateErrors } = computeTrialTotals(counts, platform);
+  const { arms, shadow, candidateErrors } = computeTrialStageFigures(counts, platform);
   const differences = await Promise.all(
     shadow.differences.map(async ({ change, count, sampleDecisions }) => {
       const decisions = await Promise.all(sampleDecisions.map(decisionOf));
@@ -134,7 +134,7 @@ function findEarliest({ mode, stageSince, objective }: Candidate): number | null
 
 function estimateShares(active: ArmCounts, candidate: ArmCounts): readonly ClientShare[] {
   return GUARDED_SHARES.map(({ name, of, final }) => {
-    const share = (clients: ClientCounts) =>
+    const share = (clients: ArmClientCounts) =>
       estimateShare(of(clients), final ? clients.seen : clients.paid + clients.unpaid);
     return { name, active: share(active.clients), candidate: share(candidate.clients) };
   });

@@ -10,7 +10,7 @@ const PAUSE_MS = 100;
  * Repeats a step of the start while the store answers late, and reports each late answer. A store that refuses, or
  * that is not running, ends the start at once, and the supervisor starts the process again.
  */
-export async function retryWhileStoreIsLate<T>(
+export async function retryWhileStoreAnswersLate<T>(
   step: () => Promise<T>,
   onLate: (error: StoreLate) => void,
 ): Promise<T> {

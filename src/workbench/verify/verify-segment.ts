@@ -6,7 +6,7 @@ import { compileWithOtherHmacs } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
-import type { DuckRow, QueryEngine } from '#history/archive/query-engine.ts';
+import type { QueryEngine, ResultRow } from '#history/archive/query-engine.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
 import { toDecision } from '#history/archive/tables.ts';
 import { addSums } from '#history/statistics/sums.ts';
@@ -55,7 +55,7 @@ export function createRuleSetFinder(
   return (asked) => known.getOrInsertComputed(asked.digest, () => find(asked));
 }
 
-function verifyRow(row: DuckRow, rulesOf: FindRuleSet, clientKeys: ClientKeys): VerificationTotals {
+function verifyRow(row: ResultRow, rulesOf: FindRuleSet, clientKeys: ClientKeys): VerificationTotals {
   const checked = { ...NOTHING_VERIFIED, checked: 1 };
   const decision = readDecision(row, clientKeys);
   if (decision === null) return { ...checked, damagedRows: 1 };
@@ -70,7 +70,7 @@ function verifyRow(row: DuckRow, rulesOf: FindRuleSet, clientKeys: ClientKeys): 
   return { ...checked, notReproduced: 1, mismatches: [{ decisionId, orderRef, members }] };
 }
 
-function readDecision(row: DuckRow, clientKeys: ClientKeys): Decision | null {
+function readDecision(row: ResultRow, clientKeys: ClientKeys): Decision | null {
   try {
     return toDecision(row, clientKeys);
   } catch {

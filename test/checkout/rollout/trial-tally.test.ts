@@ -4,7 +4,7 @@ import {
   type ClientPaymentStatus,
   computeClientCountChanges,
   computePaymentCountChanges,
-  computeTrialTotals,
+  computeTrialStageFigures,
   readTrialCounts,
   TrialTally,
 } from '#checkout/rollout/trial-counts.ts';
@@ -30,12 +30,12 @@ function counted(count: (tally: TrialTally) => void) {
 describe('the tally of a trial', () => {
   it('never has more clients with an outcome than clients, also after its nodes were killed', () => {
     const killed = counted((tally) => tally.countStatus(shop, 'candidate', 'unknown', 'paid'));
-    const { clients } = computeTrialTotals(killed, null).arms.candidate;
+    const { clients } = computeTrialStageFigures(killed, null).arms.candidate;
     expect(clients).to.deep.include({ seen: 1, paid: 1 });
   });
 
   it("counts a client in the arm that it was drawn into, also when the other arm's version stepped in", () => {
-    const { arms } = computeTrialTotals(
+    const { arms } = computeTrialStageFigures(
       counted((tally) => tally.countVerdict(DECISION, 'candidate', null)),
       null,
     );
@@ -53,14 +53,14 @@ describe('the tally of a trial', () => {
         tally.countShadow(DECISION, { ...SHADOWED, rule: `rule-${rule}` });
       tally.countCandidateError(null);
     });
-    const { shadow, candidateErrors } = computeTrialTotals(counts, null);
+    const { shadow, candidateErrors } = computeTrialStageFigures(counts, null);
     expect([shadow.compared, shadow.different, candidateErrors]).to.deep.equal([76, 68, 1]);
     expect(shadow.differences).to.have.length(50);
     const [first] = shadow.differences;
     expect(first?.change).to.match(/ -> BLOCK\/a "quoted" rule /);
     expect([first?.count, first?.sampleDecisions]).to.deep.equal([8, ['d0', 'd1', 'd2', 'd3', 'd4']]);
-    expect(computeTrialTotals(counts, 'shop')).to.deep.equal({
-      ...computeTrialTotals(counts, null),
+    expect(computeTrialStageFigures(counts, 'shop')).to.deep.equal({
+      ...computeTrialStageFigures(counts, null),
       candidateErrors: 0,
     });
   });
@@ -70,14 +70,14 @@ describe('the tally of a trial', () => {
       for (let number = 0; number < 103; number++)
         tally.countCandidateError(toPlatformName(`shop-${number}`));
     });
-    const errorsOf = (platform: string | null) => computeTrialTotals(counts, platform).candidateErrors;
+    const errorsOf = (platform: string | null) => computeTrialStageFigures(counts, platform).candidateErrors;
     expect(['shop-99', 'shop-100', '', null].map(errorsOf)).to.deep.equal([1, 0, 3, 103]);
   });
 });
 
 describeOnStores('the tally of a trial', (store) => {
   const seenOf = async (trial: string) =>
-    computeTrialTotals(await readTrialCounts(store().tallies, trial), null).arms.active.clients.seen;
+    computeTrialStageFigures(await readTrialCounts(store().tallies, trial), null).arms.active.clients.seen;
 
   it('is the sum of all processes, however often they send it, and survives their restart', async () => {
     const [one, other] = [new TrialTally('both'), new TrialTally('both')];

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { decideVerdict } from '#decision/decide.ts';
 import { NO_SIGHTINGS, type NullableFactValue } from '#decision/facts/fact.ts';
-import { type ReportOfOrder, recordOutcome } from '#decision/payer/changes.ts';
+import { type ReportWithOrderRef, recordOutcome } from '#decision/payer/changes.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { type ClientState, toShortHash, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import { encodeClientState, roundTripState } from '#decision/payer/state-document.ts';
@@ -58,7 +58,7 @@ class Payer {
   tell(
     orderRef: string,
     outcome: 'PAID' | 'UNPAID',
-    cause: ReportOfOrder['cause'] = null,
+    cause: ReportWithOrderRef['cause'] = null,
     amount: string | null = null,
   ): void {
     const money = amount === null ? {} : { amount };

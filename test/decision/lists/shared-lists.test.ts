@@ -9,8 +9,8 @@ import { toPlatformName } from '#decision/payer/client-key.ts';
 import { createPseudonymizer } from '#decision/pseudonym.ts';
 import {
   InMemorySharedLists,
-  type ListedEntry,
   type ListKind,
+  type ListLookupEntry,
   type ListOwner,
   parseListValue,
   type RequestLookupParts,
@@ -34,14 +34,14 @@ const SUBJECT: RequestLookupParts = {
   ),
 };
 
-function entry(kind: ListKind, text: string, more: Partial<ListedEntry> = {}): ListedEntry {
+function entry(kind: ListKind, text: string, more: Partial<ListLookupEntry> = {}): ListLookupEntry {
   const read = parseListValue(kind, text, pseudonym);
   if (!read.ok) throw new Error(read.problem);
   const kept = { value: read.value, keys: read.keys, expiresAt: null };
   return { owner: SHOP, list: 'watched', kind, attribute: null, ...kept, ...more };
 }
 
-function isListed(one: ListedEntry, subject: Partial<RequestLookupParts> = {}): boolean {
+function isListed(one: ListLookupEntry, subject: Partial<RequestLookupParts> = {}): boolean {
   const lists = new InMemorySharedLists(pseudonym);
   lists.add(one);
   return lists.find('watched', { ...SUBJECT, ...subject }, NOW) === one;

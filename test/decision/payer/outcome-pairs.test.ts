@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { type ReportOfOrder, recordOutcome } from '#decision/payer/changes.ts';
+import { type ReportWithOrderRef, recordOutcome } from '#decision/payer/changes.ts';
 import { type ClientState, UNKNOWN_CLIENT_STATE } from '#decision/payer/client-state.ts';
 import type { ReportedResult } from '#decision/payer/order.ts';
 
@@ -65,7 +65,7 @@ function momentsOf(second: string): readonly (number | null)[] {
 }
 
 function report(state: ClientState, result: ReportedResult, occurredAt: number | null, now: number) {
-  const told: ReportOfOrder = { ...result, occurredAt, orderRef: 'order-1' };
+  const told: ReportWithOrderRef = { ...result, occurredAt, orderRef: 'order-1' };
   return recordOutcome(state, null, told, now, 'granted');
 }
 

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Decision } from '#decision/decision.ts';
-import type { DuckRow } from '#history/archive/query-engine.ts';
+import type { ResultRow } from '#history/archive/query-engine.ts';
 import { importJournalAsArchive } from '#history/archive/ship/journal-file.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { ArchivedStore } from './archived-store.ts';
 
 /** The row that an archive keeps of a decision. */
-export async function keptDecision(decision: Decision): Promise<DuckRow> {
+export async function keptDecision(decision: Decision): Promise<ResultRow> {
   const { at, platform, clientIdKey } = decision;
   const [journal, folder] = [join(temporaryDirectory(), 'journal.ndjson'), temporaryDirectory()];
   writeFileSync(

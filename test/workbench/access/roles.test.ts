@@ -2,22 +2,22 @@ import { expect } from 'chai';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import {
   listOperationsAtPlatform,
-  parseRoleClaims,
+  parseRoleMappings,
   ROLES,
-  selectRoleClaims,
+  selectRoleMappings,
 } from '#workbench/access/roles.ts';
 
 const FORM = 'it must be CLAIM:VALUE=ROLE@PLATFORM, like groups:fraud-team=analyst@shop';
 
 function itemsOf(text: string, ...documents: Readonly<Record<string, unknown>>[]): readonly string[] {
-  const grants = parseRoleClaims(text);
+  const grants = parseRoleMappings(text);
   if (typeof grants === 'string') throw new Error(grants);
-  return selectRoleClaims(grants, documents).map(({ item }) => item);
+  return selectRoleMappings(grants, documents).map(({ item }) => item);
 }
 
 describe('roles of people', () => {
   it('are given by a claim of the provider, at a platform or at all', () => {
-    expect(parseRoleClaims('groups:fraud-team=analyst@shop, groups:ops=operator@*')).to.deep.equal([
+    expect(parseRoleMappings('groups:fraud-team=analyst@shop, groups:ops=operator@*')).to.deep.equal([
       {
         item: 'groups:fraud-team=analyst@shop',
         claim: 'groups',
@@ -30,7 +30,7 @@ describe('roles of people', () => {
   });
 
   it('grant at their platform alone, and those of all at each', () => {
-    const grants = parseRoleClaims('groups:fraud=analyst@shop,groups:ops=viewer@*');
+    const grants = parseRoleMappings('groups:fraud=analyst@shop,groups:ops=viewer@*');
     if (typeof grants === 'string') throw new Error(grants);
     const at = (platform: string) => listOperationsAtPlatform(grants, toPlatformName(platform));
     expect([at('shop'), at('other')]).to.deep.equal([['figures', 'rules', 'rules:read'], ROLES.viewer]);
@@ -80,7 +80,7 @@ describe('roles of people', () => {
     ],
   ] as const)
     it(`are refused with: ${message}`, () => {
-      expect(parseRoleClaims(text)).to.equal(message);
+      expect(parseRoleMappings(text)).to.equal(message);
     });
 
   it('are five', () => {

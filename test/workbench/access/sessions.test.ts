@@ -6,7 +6,7 @@ import {
   isGranted,
 } from '#checkout/access/access-keys.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
-import { parseRoleClaims } from '#workbench/access/roles.ts';
+import { parseRoleMappings } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
 import { KEY_LIFETIME_MS } from '../../service/key-lifetime.ts';
 import { MovableClock } from '../../service/movable-clock.ts';
@@ -69,7 +69,9 @@ describeOnStores('sessions', (store) => {
   });
 
   describe('of a person', () => {
-    const ROLES = parseRoleClaims('groups:fraud=analyst@shop,groups:desk=support@bank,groups:ops=operator@*');
+    const ROLES = parseRoleMappings(
+      'groups:fraud=analyst@shop,groups:desk=support@bank,groups:ops=operator@*',
+    );
     const roles = typeof ROLES === 'string' ? [] : ROLES;
     const ann = { kind: 'person', sub: '248', email: 'ann@example.com' } as const;
     const items = roles.map(({ item }) => item);

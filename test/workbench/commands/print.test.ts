@@ -29,8 +29,8 @@ describe('the output of commands', () => {
 
   it('is coloured only where the program says so, also if a text has the marks of colours', () => {
     const program = `
-      import { paintForTerminal, print } from '#workbench/commands/print.ts';
-      print('payer \\uFDD1red\\uFDD4 ' + paintForTerminal('fail', 'one \\uFDD4 two'));`;
+      import { markTone, print } from '#workbench/commands/print.ts';
+      print('payer \\uFDD1red\\uFDD4 ' + markTone('fail', 'one \\uFDD4 two'));`;
     const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
       cwd: ROOT,
       encoding: 'utf8',

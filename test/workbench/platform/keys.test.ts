@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { GRANTABLE_OPERATIONS, INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Audit } from '#workbench/access/audit.ts';
-import { parseRoleClaims } from '#workbench/access/roles.ts';
+import { parseRoleMappings } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
 import { call, type Problem } from '../../service/http-call.ts';
 import { KEY_LIFETIME_MS } from '../../service/key-lifetime.ts';
@@ -139,7 +139,7 @@ describeOnStores('keys over HTTP', (store) => {
 });
 
 describeOnStores('keys that a person issues', (store) => {
-  const parsed = parseRoleClaims('groups:boss=admin@shop,groups:boss=admin@bank,groups:ops=operator@shop');
+  const parsed = parseRoleMappings('groups:boss=admin@shop,groups:boss=admin@bank,groups:ops=operator@shop');
   const roles = typeof parsed === 'string' ? [] : parsed;
   const provider = { issuer: new URL('https://login.example'), clientId: 'a', clientSecret: 'b', roles };
   const { service } = serviceOfSuite(() => ({

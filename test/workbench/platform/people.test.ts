@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { ValueOf } from '#base/shapes.ts';
 import { INSTALLATION_PLATFORM } from '#checkout/access/access-keys.ts';
 import { Audit } from '#workbench/access/audit.ts';
-import { parseRoleClaims } from '#workbench/access/roles.ts';
+import { parseRoleMappings } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
 import type { PeopleSchema } from '#workbench/platform/people.ts';
 import { call, type Problem } from '../../service/http-call.ts';
@@ -12,7 +12,7 @@ import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
 type People = ValueOf<typeof PeopleSchema>;
 
-const PARSED = parseRoleClaims('groups:fraud=analyst@shop,groups:desk=support@bank,groups:ops=operator@*');
+const PARSED = parseRoleMappings('groups:fraud=analyst@shop,groups:desk=support@bank,groups:ops=operator@*');
 const ROLES = typeof PARSED === 'string' ? [] : PARSED;
 const [FRAUD = '', DESK = '', OPS = ''] = ROLES.map(({ item }) => item);
 

@@ -3,14 +3,14 @@ import { pino } from 'pino';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Audit } from '#workbench/access/audit.ts';
-import { parseRoleClaims } from '#workbench/access/roles.ts';
+import { parseRoleMappings } from '#workbench/access/roles.ts';
 import { freePort } from '../../servers/free-port.ts';
 import { type RunningProvider, startIdentityProvider } from '../../servers/identity-provider.ts';
 import { call, type HeaderList, type Problem } from '../../service/http-call.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
-const PARSED = parseRoleClaims(
+const PARSED = parseRoleMappings(
   'groups:fraud-team=analyst@shop,groups:fraud-team=support@bank,groups:ops=operator@*',
 );
 const ROLES = typeof PARSED === 'string' ? [] : PARSED;

@@ -5,7 +5,7 @@ import {
   listGrantAlternatives,
   type RequiredGrant,
 } from '#checkout/http/request/authenticate.ts';
-import { parseRoleClaims, ROLES, type Role } from '#workbench/access/roles.ts';
+import { parseRoleMappings, ROLES, type Role } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
 import { PLATFORM_OPERATIONS } from '#workbench/platform/platform-operations.ts';
 import { call, type Problem } from '../../service/http-call.ts';
@@ -94,7 +94,7 @@ describe('operations by role', () => {
   });
 
   describe('asked by people who are signed in', () => {
-    const parsed = parseRoleClaims(NAMES.map((role) => `groups:${role}=${role}@shop`).join());
+    const parsed = parseRoleMappings(NAMES.map((role) => `groups:${role}=${role}@shop`).join());
     const roles = typeof parsed === 'string' ? [] : parsed;
     const { service } = serviceOfSuite(() => ({
       consoleUrl: new URL('http://127.0.0.1'),

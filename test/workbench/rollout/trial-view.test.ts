@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { DAY_MS } from '#base/duration.ts';
 import {
-  type ArmClients,
+  type ClientCountsByArm,
   computeLogEvidence,
   explainGuardBreach,
   getTrialStage,
@@ -129,7 +129,7 @@ function countsOf(candidate: Candidate, ...figures: readonly Figure[]): TrialSta
   return { trial: getTrialStage(candidate).trial, tally };
 }
 
-const clients = (seen: number, blocked: number, more: Partial<ArmClients['active']> = {}) => ({
+const clients = (seen: number, blocked: number, more: Partial<ClientCountsByArm['active']> = {}) => ({
   seen,
   blocked,
   waited: 0,
@@ -240,7 +240,7 @@ describe('the evidence of the guard', () => {
 });
 
 /** The guard's view of a trial after each client, with reversals and blocks of earlier clients. */
-function* trials(seed: number, percent: number, moreBlocked: number): Generator<ArmClients> {
+function* trials(seed: number, percent: number, moreBlocked: number): Generator<ClientCountsByArm> {
   const random = new SeededRandom(seed);
   const arms = { active: { ...clients(0, 0) }, candidate: { ...clients(0, 0) } };
   const later: (() => void)[] = [];

@@ -51,7 +51,7 @@ function hasLongRest({ complete, headers }: IncomingMessage): boolean {
 function toProblem(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error;
   if (error instanceof StoreUnavailable) return STORE_UNAVAILABLE.problem();
-  if (error instanceof TooManyWaiting) return TOO_MANY_WAITING.problem();
+  if (error instanceof TooManyWaiting) return TOO_MANY_WAITING_OF_CLIENT.problem();
   if (error instanceof QueueFull) return TOO_MANY_AT_ONCE.problem('platform');
   if (error instanceof IdempotencyKeyReused) return IDEMPOTENCY_KEY_REUSED.problem();
   return INTERNAL_ERROR.problem();
@@ -105,7 +105,7 @@ export const STORE_UNAVAILABLE = declareRefusal(
     ),
 );
 
-export const TOO_MANY_WAITING = declareRefusal(
+export const TOO_MANY_WAITING_OF_CLIENT = declareRefusal(
   'too-many-waiting',
   'Too many requests of this client are waiting; nothing was decided or changed.',
   () =>

@@ -34,7 +34,7 @@ const REST_OF_BODY_MS = 10_000;
  * The time for a request on the listener of the platform. A platform sends outcomes by the hundred thousand, and they
  * are read only as fast as the store takes them.
  */
-export const PLATFORM_REQUEST_TIMEOUT_MS = 300_000;
+export const BULK_REQUEST_TIMEOUT_MS = 300_000;
 
 /**
  * A caller that does not read its answer is cut off after this time. It is half of REQUEST_TIMEOUT_MS, because the
@@ -109,7 +109,7 @@ export function createListener(
   extendTimeoutsAfterPause(server);
   cutOffSlowReaders(server, unreadMs);
   allowHalfClosedCallers(server);
-  if (requestMs > REST_OF_BODY_MS) cutOffLateBodies(server, REST_OF_BODY_MS);
+  if (requestMs > REST_OF_BODY_MS) cutOffLateBodiesAfterAnswer(server, REST_OF_BODY_MS);
   answerNodeRefusals(server);
   return server;
 }
@@ -301,7 +301,7 @@ function updateBehind(
  * Closes connections if a request was answered (mostly refused) before its body had arrived, and the rest of the body
  * is late. Node would read the body for as long as a request may take, to reach the next request.
  */
-export function cutOffLateBodies(server: Server, limitMs: number): void {
+export function cutOffLateBodiesAfterAnswer(server: Server, limitMs: number): void {
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
     res.once('finish', () => {
       if (req.complete) return;

@@ -3,11 +3,11 @@ import { formatDuration } from '#base/duration.ts';
 import type { NullableFactValue } from '#decision/facts/fact.ts';
 import {
   type Condition,
-  collectNamedConditions,
   type ExpectedConstants,
   type FactRef,
   foldCondition,
   isFactRef,
+  mapNamedConditions,
   OPERATOR_NAMES,
   type OperatorName,
   type RuleConditionFold,
@@ -81,7 +81,7 @@ export class RuleEngine implements LoadedEngine {
         createTest(operator, expected)(seen),
       );
     const named = new Map<string, TopLevelCondition>();
-    for (const [name, condition] of collectNamedConditions(rules.map((rule) => rule.condition))) {
+    for (const [name, condition] of mapNamedConditions(rules.map((rule) => rule.condition))) {
       const conditions = toEngineConditions(condition);
       named.set(name, conditions);
       this.#engine.setCondition(name, conditions);

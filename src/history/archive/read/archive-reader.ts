@@ -18,8 +18,8 @@ import { OrderBloomFilters } from '#history/archive/order-bloom-filter.ts';
 import { hasStatusSql, type OrderStatus } from '#history/archive/order-status.ts';
 import {
   type BindAsPlaceholder,
-  type DuckRow,
   QueryEngine,
+  type ResultRow,
   toNumberOrNull,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
@@ -104,7 +104,7 @@ export class ArchiveReader {
   readonly #orders: OrderBloomFilters;
   readonly #store: ReadStore;
   readonly #unshipped: UnshippedRows;
-  readonly #decisionOf = (row: DuckRow) => toDecision(row, this.#store.clientKeys);
+  readonly #decisionOf = (row: ResultRow) => toDecision(row, this.#store.clientKeys);
   #duck: Promise<QueryEngine> | null = null;
 
   /**
@@ -286,7 +286,7 @@ export class ArchiveReader {
           (source, bind) => `${selectRowsSql(source(table, bounds), `${isClientSql(client, bind)}${older}`)}
             ORDER BY ${time} DESC, journal_ms DESC, journal_seq DESC LIMIT ${limit}`,
         );
-        const made = async (some: readonly DuckRow[]) =>
+        const made = async (some: readonly ResultRow[]) =>
           some.map((row) => toJournalEntry(table, row, clientKeys));
         entries.push(...(await searchThrottle.mapInSteps(rows, made)));
       }

@@ -1,6 +1,6 @@
 import { count, epochMs, shape, type ValueOf } from '#base/shapes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { type DuckRow, toNumberOrNull, toTextsOrNull } from '#history/archive/query-engine.ts';
+import { type ResultRow, toNumberOrNull, toTextsOrNull } from '#history/archive/query-engine.ts';
 import type { Snapshot } from '#history/archive/snapshot.ts';
 
 export const erasedSinceMomentSchema = shape(
@@ -31,7 +31,7 @@ export function erasureSumsSql(rows: string): string {
  */
 export function sumErasedSinceMoment(
   at: number,
-  rows: readonly DuckRow[],
+  rows: readonly ResultRow[],
   unshipped: readonly string[],
 ): ErasedSinceMoment {
   const payers = new Set([...unshipped, ...rows.flatMap((row) => toTextsOrNull(row['payers']) ?? [])]);

@@ -4,7 +4,7 @@ import { type PlatformName, toClientNumberText } from '#decision/payer/client-ke
 import { excludeSegments } from '#history/archive/archive.ts';
 import type { ArchiveState, Segment } from '#history/archive/archive-log.ts';
 import { JournalFollower, type JournalWatch, STEP_ENTRIES_MAX } from '#history/archive/journal-follower.ts';
-import type { DuckBatch, DuckRow } from '#history/archive/query-engine.ts';
+import type { ResultBatch, ResultRow } from '#history/archive/query-engine.ts';
 import { type Snapshot, withSnapshot } from '#history/archive/snapshot.ts';
 import {
   isAfterSql,
@@ -173,7 +173,7 @@ interface ArchivedPage {
 /** A row that is made into an entry when it is needed. */
 interface PlacedRow {
   readonly table: TableName;
-  readonly row: () => DuckRow;
+  readonly row: () => ResultRow;
   readonly place: { readonly partition: number } & JournalPlace;
 }
 
@@ -316,7 +316,7 @@ async function findOldestRows(
   }
 }
 
-function toPlacedRows(table: TableName, batch: DuckBatch): readonly PlacedRow[] {
+function toPlacedRows(table: TableName, batch: ResultBatch): readonly PlacedRow[] {
   return Array.from({ length: batch.rowCount }, (_, index) => ({
     table,
     row: () => batch.row(index),

@@ -14,9 +14,9 @@ import {
 } from '#history/archive/order-status.ts';
 import {
   type BindAsPlaceholder,
-  type DuckRow,
   quoteName,
   quoteSql,
+  type ResultRow,
   toNumbersByColumn,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
@@ -334,7 +334,7 @@ class SlotTable {
     this.#hasOrders = hasOrders;
   }
 
-  addRow(row: DuckRow): void {
+  addRow(row: ResultRow): void {
     const { slot, decisions, ...order } = toNumbersByColumn(row, {
       slot: 0,
       decisions: 0,

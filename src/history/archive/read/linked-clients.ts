@@ -10,7 +10,7 @@ import {
 } from '#history/archive/order-status.ts';
 import {
   type BindAsPlaceholder,
-  type DuckRow,
+  type ResultRow,
   toBooleanOrNull,
   toNumberOrNull,
   toNumbersByColumn,
@@ -179,7 +179,7 @@ class LinkReader {
     table: TableName,
     sql: (source: string, bind: BindAsPlaceholder) => string,
     { from, asOf }: LinkTime = this.#span,
-  ): Promise<readonly DuckRow[]> {
+  ): Promise<readonly ResultRow[]> {
     const { time } = TABLES[table];
     const { platform } = this.#span;
     const until = asOf === null ? '' : `AND ${time} < make_timestamp_ms(${asOf + 1})`;
@@ -216,7 +216,7 @@ export function seenSql(source: string, ofClients: string, onDevices: string): s
     FROM (${of.join(' UNION ALL ')}) WHERE ${onDevices} GROUP BY ALL`;
 }
 
-export function toSeenClient(row: DuckRow): SeenClient {
+export function toSeenClient(row: ResultRow): SeenClient {
   return {
     kind: toTextOrNull(row['kind']) === 'ip' ? 'ip' : 'fingerprint',
     hmac: toTextOrNull(row['hmac']) ?? '',
@@ -243,11 +243,11 @@ function newestOfEachSql(by: string, max: number): string {
   return `QUALIFY row_number() OVER (PARTITION BY client_id_key ORDER BY ${by} DESC) <= ${max}`;
 }
 
-function getOrderName(row: DuckRow): string {
+function getOrderName(row: ResultRow): string {
   return JSON.stringify([row['client_id_key'], row['order_ref']]);
 }
 
-function toDecidedOrder(row: DuckRow): LinkedOrder {
+function toDecidedOrder(row: ResultRow): LinkedOrder {
   return {
     clientIdKey: toTextOrNull(row['client_id_key']) ?? '',
     orderRef: toTextOrNull(row['order_ref']) ?? '',
@@ -260,7 +260,7 @@ function toDecidedOrder(row: DuckRow): LinkedOrder {
 }
 
 /** Converts the row of an order's reports. Adds the decisions about the order if some are known. */
-function toReportedOrder(row: DuckRow, decided: LinkedOrder | undefined): LinkedOrder {
+function toReportedOrder(row: ResultRow, decided: LinkedOrder | undefined): LinkedOrder {
   return {
     clientIdKey: toTextOrNull(row['client_id_key']) ?? '',
     orderRef: toTextOrNull(row['order_ref']) ?? '',
@@ -276,7 +276,7 @@ function toReportedOrder(row: DuckRow, decided: LinkedOrder | undefined): Linked
  * amount that the report repeats.
  */
 function pickAmount(
-  row: DuckRow,
+  row: ResultRow,
   decided: LinkedOrder | undefined,
 ): Pick<LinkedOrder, 'amount' | 'currency'> {
   const settled = toNumberOrNull(row['settled_amount']);

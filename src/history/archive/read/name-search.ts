@@ -4,7 +4,7 @@ import type { Verdict } from '#decision/rules/rule-set.ts';
 import type { ArchiveGap, Segment, UnreadSegment } from '#history/archive/archive-log.ts';
 import {
   type BindAsPlaceholder,
-  type DuckRow,
+  type ResultRow,
   toNumberOrNull,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
@@ -272,7 +272,7 @@ class NamesInPast {
   #readRows(
     segments: readonly Segment[],
     sql: (source: GetTableSql, bind: BindAsPlaceholder) => string,
-  ): Promise<readonly DuckRow[]> {
+  ): Promise<readonly ResultRow[]> {
     const names = new Set(segments.map(({ name }) => name));
     return this.#past.rows(sql, async (all) => all.filter(({ name }) => names.has(name)));
   }
@@ -377,14 +377,14 @@ function devicesSql({ platform, devices }: NameSearch, source: GetTableSql, bind
     ORDER BY last_at DESC, client_id_key LIMIT ${SEEN_CLIENTS_MAX}`;
 }
 
-function toFoundPayer(row: DuckRow): FoundPayer {
+function toFoundPayer(row: ResultRow): FoundPayer {
   return {
     clientIdKey: toTextOrNull(row['client_id_key']) ?? '',
     lastAt: toNumberOrNull(row['last_at']) ?? 0,
   };
 }
 
-function toFoundOrder(row: DuckRow): FoundOrder {
+function toFoundOrder(row: ResultRow): FoundOrder {
   const verdict = toTextOrNull(row['verdict']);
   return {
     orderRef: toTextOrNull(row['order_ref']) ?? '',
@@ -393,7 +393,7 @@ function toFoundOrder(row: DuckRow): FoundOrder {
   };
 }
 
-function toFoundRequest(row: DuckRow, { platform, keys }: NameSearch): FoundRequest {
+function toFoundRequest(row: ResultRow, { platform, keys }: NameSearch): FoundRequest {
   const { orderRef, clientIdKey, verdict } = toFoundOrder(row);
   const at = toNumberOrNull(row['decided_ms']) ?? 0;
   const { hash } = keys.of(platform, clientIdKey);

@@ -1,5 +1,5 @@
 import { type JobContext, serveWork } from '#base/work/serve-work.ts';
-import type { ShippingPurpose } from './shipper.ts';
+import type { ShipOrTidy } from './shipper.ts';
 import {
   keepShipping,
   type OpenShipper,
@@ -17,7 +17,7 @@ export type ShipperJobs = typeof jobs;
 async function ship(config: ShippingConfig, { progress, signal }: JobContext<ShippingReport>): Promise<void> {
   let open: OpenShipper | null = null;
   const lost = new AbortController();
-  const step = async (turn: ShippingPurpose) => {
+  const step = async (turn: ShipOrTidy) => {
     // The shipper is opened within the loop. If the store cannot be reached at the start, it is tried again as after
     // any other failure.
     open ??= await openShipper(config, () => {});

@@ -44,7 +44,7 @@ export interface ShipperParts extends ShippingNode {
 }
 
 /** The purpose of a step. `ship` tidies up only if nothing is new, and `tidy` leaves new entries to a later step. */
-export type ShippingPurpose = 'ship' | 'tidy';
+export type ShipOrTidy = 'ship' | 'tidy';
 
 /** The result of a step. If `more` is true, the journal holds more entries, so the next step need not wait. */
 export type ShippingStepResult =
@@ -85,7 +85,7 @@ export class Shipper {
     this.#limits = parts.limits ?? SHIPPING_LIMITS;
   }
 
-  async step(turn: ShippingPurpose = 'ship'): Promise<ShippingStepResult> {
+  async step(turn: ShipOrTidy = 'ship'): Promise<ShippingStepResult> {
     try {
       if (!(await tryAcquiringLease(this.#parts))) {
         this.#leads = false;
@@ -100,7 +100,7 @@ export class Shipper {
     }
   }
 
-  async #stepAsLeader(turn: ShippingPurpose): Promise<ShippingStepResult> {
+  async #stepAsLeader(turn: ShipOrTidy): Promise<ShippingStepResult> {
     const { store, archive } = this.#parts;
     if (!this.#leads) await archive.takeOver(this.#createCommit({}));
     this.#leads = true;

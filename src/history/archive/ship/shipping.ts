@@ -17,7 +17,7 @@ import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import { ArchivedRuleSets } from './archived-rule-sets.ts';
 import { ShippingLease } from './lease.ts';
-import { Shipper, type ShippingPurpose, type ShippingStepResult } from './shipper.ts';
+import { type ShipOrTidy, Shipper, type ShippingStepResult } from './shipper.ts';
 
 export const SHIP_EVERY_MS = 10_000;
 
@@ -34,7 +34,7 @@ const BEHIND_MS = 60_000;
 export const RETRY_MS = 5_000;
 
 /** The report before anything was shipped. */
-export const NOTHING_SHIPPED: ShippingReport = { leads: false, shippedEntries: 0, trouble: null };
+export const INITIAL_SHIPPING_REPORT: ShippingReport = { leads: false, shippedEntries: 0, trouble: null };
 
 export interface ShippingReport {
   readonly leads: boolean;
@@ -45,7 +45,7 @@ export interface ShippingReport {
 }
 
 interface ShippingParts {
-  readonly step: (turn: ShippingPurpose) => Promise<ShippingStepResult>;
+  readonly step: (turn: ShipOrTidy) => Promise<ShippingStepResult>;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly signal: AbortSignal;
@@ -92,14 +92,14 @@ export async function keepShipping({
  */
 class Turns {
   readonly #everyMs: number;
-  #turn: ShippingPurpose = 'ship';
+  #turn: ShipOrTidy = 'ship';
   #dueMs = 0;
 
   constructor(everyMs: number) {
     this.#everyMs = everyMs;
   }
 
-  get turn(): ShippingPurpose {
+  get turn(): ShipOrTidy {
     return this.#turn;
   }
 

@@ -5,7 +5,7 @@ import type { ShipperJobs } from './shipper-process.ts';
 import {
   createShipperName,
   explainTrouble,
-  NOTHING_SHIPPED,
+  INITIAL_SHIPPING_REPORT,
   RETRY_MS,
   SHIP_EVERY_MS,
   type ShippingConfig,
@@ -50,7 +50,7 @@ export function startShipping(
   asking: Asking,
   onTrouble: (message: string) => void,
 ): Shipping {
-  let report: ShippingReport = NOTHING_SHIPPED;
+  let report: ShippingReport = INITIAL_SHIPPING_REPORT;
   const isNews = createNewTroubleTest();
   const stopping = new AbortController();
   const { signal } = stopping;

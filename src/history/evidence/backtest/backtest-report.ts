@@ -37,9 +37,9 @@ import {
   type TableCell,
 } from '#history/evidence/presentation.ts';
 import {
-  ClosedPaymentsSchema,
-  listClosedPaymentsNotes,
+  listPreventedPaymentsNotes,
   listReversalNotes,
+  PreventedPaymentsSchema,
   ReversalFiguresSchema,
 } from '#history/evidence/source/reversals.ts';
 
@@ -98,7 +98,7 @@ const CandidateSchema = shape('A candidate and what it does', {
     ORDER_SUMS.properties,
   ),
   closed: shape('Orders that the base grants and it does not', ORDER_SUMS.properties),
-  closedPayments: ClosedPaymentsSchema,
+  closedPayments: PreventedPaymentsSchema,
   earlier: TradeOffSchema,
   later: TradeOffSchema,
   onFront: shape('No other candidate is better in everything', {
@@ -223,7 +223,7 @@ function candidateNotes(one: BacktestCandidate, name: string, compared: number):
   return [
     verdicts,
     `${name} opens ${formatCount(opens, 'order')} and closes ${formatNumber(closes)}${closes === 0 ? '' : `: ${formatOrders(closed.orders)}`}.${unknown}`,
-    ...listClosedPaymentsNotes(name, one.closedPayments),
+    ...listPreventedPaymentsNotes(name, one.closedPayments),
   ];
 }
 

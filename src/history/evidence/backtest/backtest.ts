@@ -4,7 +4,7 @@ import { listSharedListNames, type RuleSet } from '#decision/rules/rule-set.ts';
 import { AnswerCodec, compareAnswers } from '#history/evidence/comparison.ts';
 import type { HeldOutCount } from '#history/evidence/presentation.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
-import { readClosedPayments, readReversals } from '#history/evidence/source/reversals.ts';
+import { countPreventedPayments, readReversals } from '#history/evidence/source/reversals.ts';
 import { createInputView } from '#history/evidence/source/shared-devices.ts';
 import type { BacktestCandidate, BacktestReport, WaitChanges } from './backtest-report.ts';
 import { readInputsByClient } from './input.ts';
@@ -77,7 +77,7 @@ export async function runBacktest(evidence: Evidence, asked: BacktestAsk): Promi
       changedShare,
       opened: await readAnsweredOrderSums(duck, isOpenedBySql(side)),
       closed: await readAnsweredOrderSums(duck, isClosedBySql(side)),
-      closedPayments: await readClosedPayments(duck, reversals, isClosedBySql(side)),
+      closedPayments: await countPreventedPayments(duck, reversals, isClosedBySql(side)),
       earlier: before,
       later: after,
       onFront: { earlier: earlierFront[place] === true, later: laterFront[place] === true },

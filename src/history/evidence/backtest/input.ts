@@ -9,8 +9,8 @@ import type { ScoreRequest, VerdictRequestWithoutOrigin } from '#decision/reques
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import {
   type BatchCell,
-  type DuckBatch,
   type QueryEngine,
+  type ResultBatch,
   toNumberOrNull,
 } from '#history/archive/query-engine.ts';
 import {
@@ -79,7 +79,7 @@ export async function* readInputsByClient(
       yield readBatchInputs(batch);
 }
 
-function readBatchInputs(batch: DuckBatch): readonly ReplayInput[] {
+function readBatchInputs(batch: ResultBatch): readonly ReplayInput[] {
   const rows = new Rows(batch);
   const inputs: ReplayInput[] = [];
   for (let row = 0; row < batch.rowCount; row++) {
@@ -233,10 +233,10 @@ function readOverride(rows: Rows, row: number, at: number): Override | null {
 class Rows {
   readonly sharing: readonly SharingCountColumn[];
   readonly values: readonly ValueCountColumn[];
-  readonly #batch: DuckBatch;
+  readonly #batch: ResultBatch;
   readonly #cells = new Map<string, readonly BatchCell[]>();
 
-  constructor(batch: DuckBatch) {
+  constructor(batch: ResultBatch) {
     this.#batch = batch;
     this.sharing = parseSharingColumnNames(batch.columns);
     this.values = parseValueCountColumns(batch.columns);

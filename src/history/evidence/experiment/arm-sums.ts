@@ -1,6 +1,6 @@
 import {
-  type DuckRow,
   type QueryEngine,
+  type ResultRow,
   toNumberOrNull,
   toNumbersByColumn,
   toTextOrNull,
@@ -41,10 +41,10 @@ export function insertSums(duck: QueryEngine, figures: string): Promise<void> {
  */
 export class SumsByArm {
   readonly #versions: readonly string[];
-  readonly #grown: ReadonlyMap<string, readonly DuckRow[]>;
+  readonly #grown: ReadonlyMap<string, readonly ResultRow[]>;
   readonly #looks: number;
 
-  private constructor(rows: readonly DuckRow[], looks: number) {
+  private constructor(rows: readonly ResultRow[], looks: number) {
     this.#versions = [...new Set(rows.map(({ arm }) => toTextOrNull(arm) ?? ''))];
     this.#grown = Map.groupBy(rows, ({ arm, metric }) => `${toTextOrNull(arm)}/${toTextOrNull(metric)}`);
     this.#looks = looks;

@@ -29,7 +29,10 @@ import {
   rowsAsOfSql,
 } from '#history/evidence/source/evidence.ts';
 import { readLastingAgeDays } from '#history/evidence/source/reversals.ts';
-import { createInputTableView, listClientBatchConditions } from '#history/evidence/source/shared-devices.ts';
+import {
+  createViewOfArchivedTable,
+  listClientBatchConditions,
+} from '#history/evidence/source/shared-devices.ts';
 import { isSampleRatioOff } from '#history/statistics/sample-ratio.ts';
 import { createSumsTables, insertSums, readOrdersByLadderLevel, SumsByArm } from './arm-sums.ts';
 import { type ExperimentObjective, type ExperimentReport, evaluateExperiment } from './experiment-report.ts';
@@ -120,7 +123,7 @@ async function makeStageViews({ duck, ask }: Evidence, since: number): Promise<v
   await createDecisionsView(duck, rows(since, null), 'decisions_of_trial');
   const reported = rowsAsOfSql(ask.place, 'outcomes', { ...ask, from: null, to: null });
   await duck.run(`CREATE OR REPLACE VIEW outcomes_of_trial AS FROM ${reported}`);
-  await createInputTableView(duck, 'waits_ended', { ...ask, from: since, to: null });
+  await createViewOfArchivedTable(duck, 'waits_ended', { ...ask, from: since, to: null });
 }
 
 /**

@@ -27,10 +27,10 @@ import {
   parseLabelOfFactColumn,
 } from '#history/archive/fact-columns.ts';
 import {
-  type DuckRow,
   type QueryEngine,
   quoteName,
   quoteSql,
+  type ResultRow,
   toNumberOrNull,
   toTextOrNull,
 } from '#history/archive/query-engine.ts';
@@ -213,7 +213,7 @@ async function makeCircumstances(
 }
 
 /** Reads the recorded value of a fact. Returns null if it was not known, and undefined if it was not asked for. */
-function readRecordedFact(row: DuckRow, column: string): NullableFactValue | undefined {
+function readRecordedFact(row: ResultRow, column: string): NullableFactValue | undefined {
   const found = row[column];
   const value = typeof found === 'bigint' ? Number(found) : found;
   if (typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean') return value;

@@ -2,9 +2,9 @@ import { count, list, nullable, plainText, shape, type ValueOf } from '#base/sha
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
 import {
-  type DuckRow,
   type QueryEngine,
   quoteSql,
+  type ResultRow,
   toNumberList,
   toNumbersByColumn,
   toTextOrNull,
@@ -78,7 +78,7 @@ export async function reportFlags(evidence: Evidence, rules: RuleSet): Promise<F
   const names = new Set([...decisions.keys(), ...rules.flags.rules.map(({ params }) => params.flag)]);
   const figures =
     decisions.size === 0
-      ? new Map<string, DuckRow>()
+      ? new Map<string, ResultRow>()
       : await readMarkedOrders(evidence, findDeviceFlags(rules));
   const unflagged = decisions.size === 0 ? null : toMarkedFigures(figures, NO_FLAG);
   const base = unflagged?.unpaidShare?.value ?? 0;
@@ -117,7 +117,7 @@ const NO_FLAG = '';
 async function readMarkedOrders(
   evidence: Evidence,
   byDevice: ReadonlySet<string>,
-): Promise<ReadonlyMap<string, DuckRow>> {
+): Promise<ReadonlyMap<string, ResultRow>> {
   const { duck } = evidence;
   if (byDevice.size > 0) await createDevicesTempTable(evidence);
   await makeMarks(duck, byDevice);
@@ -155,7 +155,7 @@ async function makeMarks(duck: QueryEngine, byDevice: ReadonlySet<string>): Prom
     WHERE status <> 'TECHNICAL'`);
 }
 
-function toMarkedFigures(figures: ReadonlyMap<string, DuckRow>, flag: string) {
+function toMarkedFigures(figures: ReadonlyMap<string, ResultRow>, flag: string) {
   const row = figures.get(flag) ?? {};
   const known = toNumberList(row['known_of']);
   return {

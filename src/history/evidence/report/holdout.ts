@@ -5,8 +5,8 @@ import type { Objective } from '#decision/objective.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { IS_ATTEMPT_SQL, ORDER_KEY_SQL } from '#history/archive/order-status.ts';
 import {
-  type DuckRow,
   type QueryEngine,
+  type ResultRow,
   toNumberOrNull,
   toNumbersByColumn,
   toTextOrNull,
@@ -301,7 +301,7 @@ const DIFFERENCES_SQL = `
   SELECT * FROM variances, seen, differences`;
 
 /** Estimates the difference in a metric, in total over this number of clients. Returns null if there are too few. */
-function estimateTotal(row: DuckRow, metric: Metric, clients: number): Estimate | null {
+function estimateTotal(row: ResultRow, metric: Metric, clients: number): Estimate | null {
   const of = (name: string) => toNumberOrNull(row[name]) ?? 0;
   const [fewest, variance] = [of('fewest'), of(`${metric}_variance`)];
   if (of(`${metric}_seen`) < NON_ZERO_MIN || fewest < 2 || variance === 0) return null;

@@ -8,8 +8,8 @@ import {
   SETTLED_CURRENCY_SQL,
 } from '#history/archive/order-status.ts';
 import {
-  type DuckRow,
   type QueryEngine,
+  type ResultRow,
   toNumberList,
   toNumbersByColumn,
 } from '#history/archive/query-engine.ts';
@@ -17,7 +17,10 @@ import type { CurrencyAmounts, OrderCounts } from '#history/evidence/presentatio
 import { createDevicesTempTable } from '#history/evidence/source/device-clusters.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
 import { clusterSql, ORDER_SUMS_SQL, readOrderSums } from '#history/evidence/source/order-sums.ts';
-import { createInputTableView, listClientBatchConditions } from '#history/evidence/source/shared-devices.ts';
+import {
+  createViewOfArchivedTable,
+  listClientBatchConditions,
+} from '#history/evidence/source/shared-devices.ts';
 import { type Estimate, estimateShareByCluster } from '#history/statistics/intervals.ts';
 import type { RuleEffectsOnDecision } from './fact-cells.ts';
 import { createWaitsTable, insertLastWaits, WAIT_LEVEL_SQL } from './wait-levels.ts';
@@ -68,7 +71,7 @@ export async function createOrderTables(
 ): Promise<void> {
   const { duck, span, ask } = evidence;
   await createWaitsTable(duck);
-  await createInputTableView(duck, 'waits_ended', ask);
+  await createViewOfArchivedTable(duck, 'waits_ended', ask);
   if (parts.byDevice) await createDevicesTempTable(evidence);
   const batches = listClientBatchConditions(span.decisions, decisionsMax);
   for (const [batch, clients] of batches.entries()) {
@@ -167,6 +170,6 @@ export async function sumOrderTablesByRule(
   };
 }
 
-function formatTallyKey({ rule, shown }: DuckRow): string {
+function formatTallyKey({ rule, shown }: ResultRow): string {
   return JSON.stringify([rule, shown]);
 }

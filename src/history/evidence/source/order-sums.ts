@@ -1,5 +1,5 @@
 import {
-  type DuckRow,
+  type ResultRow,
   toNumberOrNull,
   toNumbersByColumn,
   toTextOrNull,
@@ -51,7 +51,7 @@ export const ORDER_SUMS_SQL = `${aggregateByOutcomeSql('sum(orders)')}, ${aggreg
 const NO_MONEY: OrderAmounts = { paid: 0, unpaid: 0, reversed: 0, turnedAway: 0, unknown: 0 };
 
 /** Adds up orders and their money by outcome, from a row for each currency. */
-export function readOrderSums(rows: readonly DuckRow[]): {
+export function readOrderSums(rows: readonly ResultRow[]): {
   readonly orders: OrderCounts;
   readonly amount: CurrencyAmounts;
 } {

@@ -257,7 +257,7 @@ export function createUnpaidCausesTable({ causes }: Reversals): EvidenceTable {
  * Recorded payments that a candidate would have prevented, because it would have shown no requisite. They are counted
  * by what became of them.
  */
-export const ClosedPaymentsSchema = shape(
+export const PreventedPaymentsSchema = shape(
   'Payments as recorded that would not have been, by what became of them',
   {
     reversed: count('Mature ones that were reversed'),
@@ -267,13 +267,13 @@ export const ClosedPaymentsSchema = shape(
   },
 );
 
-type ClosedPayments = ValueOf<typeof ClosedPaymentsSchema>;
+type ClosedPayments = ValueOf<typeof PreventedPaymentsSchema>;
 
 /**
  * Counts the recorded payments that a candidate closes: with the candidate they would not have happened. `which` is
  * the SQL condition for their orders. The tables of `readReversals` and `joinOutcomes` must exist.
  */
-export async function readClosedPayments(
+export async function countPreventedPayments(
   duck: Duck,
   { maturityDays }: Pick<Reversals, 'maturityDays'>,
   which: string,
@@ -296,7 +296,7 @@ export async function readClosedPayments(
 }
 
 /** Says what became of the recorded payments that a candidate closes. The list is empty if none of them is mature. */
-export function listClosedPaymentsNotes(name: string, payments: ClosedPayments): readonly string[] {
+export function listPreventedPaymentsNotes(name: string, payments: ClosedPayments): readonly string[] {
   const { reversed, held, immature, reversedShare } = payments;
   if (reversed + held === 0) return [];
   return [

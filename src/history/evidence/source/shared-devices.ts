@@ -24,8 +24,8 @@ import type { RuleSet } from '#decision/rules/rule-set.ts';
 import {
   type BatchCell,
   type DuckAppender,
-  type DuckBatch,
   type QueryEngine,
+  type ResultBatch,
   toNumberOrNull,
 } from '#history/archive/query-engine.ts';
 import type { ArchiveColumn } from '#history/archive/record-columns.ts';
@@ -247,10 +247,10 @@ const MARK_EVENTS = `
 /** A batch of `device_events` that is read cell by cell. */
 class EventBatch {
   readonly rowCount: number;
-  readonly #batch: DuckBatch;
+  readonly #batch: ResultBatch;
   readonly #columns = new Map<string, readonly BatchCell[]>();
 
-  constructor(batch: DuckBatch) {
+  constructor(batch: ResultBatch) {
     this.#batch = batch;
     this.rowCount = batch.rowCount;
   }
@@ -362,7 +362,7 @@ type InputTable = (typeof TABLES_OF_INPUTS)[number];
  * no other client was seen.
  */
 export async function createInputView({ ask, duck }: Evidence, ruleSets: readonly RuleSet[]): Promise<void> {
-  for (const table of TABLES_OF_INPUTS) await createInputTableView(duck, table, ask);
+  for (const table of TABLES_OF_INPUTS) await createViewOfArchivedTable(duck, table, ask);
   for (const [column, tables] of Object.entries(NAMES))
     await duck.run(`CREATE TYPE IF NOT EXISTS input_${column} AS ENUM (${distinctNamesSql(column, tables)})`);
   const counts = await createSharedDevicesTable(duck, collectSharingQuestions(ruleSets));
@@ -425,7 +425,7 @@ function at(column: string): string {
  * Creates the view of one archived table of inputs, named like the table, with the rows as they were known at the
  * time that is asked for.
  */
-export async function createInputTableView(
+export async function createViewOfArchivedTable(
   duck: QueryEngine,
   table: InputTable,
   ask: ArchiveEvidenceAsk,

@@ -11,7 +11,7 @@ type Node = Member['value'];
  * Lists a remark on each value in a case that no rule can see. Such a value is probably misspelt. Cases that cannot
  * be read are left out, because the parser of cases reports them.
  */
-export function listUnseenCaseValues(rules: ParsedRules, files: RuleFiles): readonly RuleProblem[] {
+export function listCaseValuesUnknownToRules(rules: ParsedRules, files: RuleFiles): readonly RuleProblem[] {
   return [...files].flatMap(([path, text]) => {
     if (!path.startsWith('cases/')) return [];
     const reader = new CaseRemarks(rules, new YamlFile(path, text, []));

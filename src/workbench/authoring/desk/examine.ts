@@ -25,7 +25,7 @@ import { createRelease, type Release } from '#state/rule-folders/release.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { listRuleVersions, RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
 import { analyzeRules } from '#workbench/authoring/analyze-rules.ts';
-import { listUnseenCaseValues } from '#workbench/authoring/cases/case-remarks.ts';
+import { listCaseValuesUnknownToRules } from '#workbench/authoring/cases/case-remarks.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
 import { parseCases } from '#workbench/authoring/cases/parse-cases.ts';
 import { findBrokenPromises } from '#workbench/authoring/promises.ts';
@@ -58,7 +58,7 @@ export function examineRuleSet(
     ...notes,
     ...findBrokenPromises(ruleSet, files),
     ...listSharedListRemarks(ruleSet, lists),
-    ...listUnseenCaseValues(ruleSet, files),
+    ...listCaseValuesUnknownToRules(ruleSet, files),
   ];
   return { problems: sortProblems([...findings, ...caseProblems]), notes: sortProblems(remarks) };
 }

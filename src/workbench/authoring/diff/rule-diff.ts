@@ -4,7 +4,7 @@ import { formatDuration } from '#base/duration.ts';
 import { choice, list, named, plainText, shape, type ValueOf } from '#base/shapes.ts';
 import type { DeclaredAttribute } from '#decision/payer/attributes.ts';
 import type { LadderSettings } from '#decision/payer/ladder.ts';
-import { type Condition, collectNamedConditions } from '#decision/rules/condition.ts';
+import { type Condition, mapNamedConditions } from '#decision/rules/condition.ts';
 import { formatExpectedValue } from '#decision/rules/condition-text.ts';
 import {
   EXEMPTION_NAME,
@@ -345,7 +345,7 @@ function isSameOrder<P>(kept: readonly (readonly [Rule<P>, Rule<P>])[]): boolean
 }
 
 function collectConditions<P>(rules: readonly Rule<P>[]): ReadonlyMap<string, Condition> {
-  return collectNamedConditions(rules.map(({ written }) => written));
+  return mapNamedConditions(rules.map(({ written }) => written));
 }
 
 /** The settings, levels or limits of one version, by names for people. */

@@ -6,7 +6,7 @@ import type { Location } from '#decision/rules/problem.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
 import { explainCountedExtras, type RuleSet } from '#decision/rules/rule-set.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
-import { listUnseenCaseValues } from '#workbench/authoring/cases/case-remarks.ts';
+import { listCaseValuesUnknownToRules } from '#workbench/authoring/cases/case-remarks.ts';
 import {
   type CasesRunResult,
   runCases,
@@ -18,7 +18,7 @@ import type { Coverage, CoveredShare } from '#workbench/authoring/cases/coverage
 import { formatFailureLines } from '#workbench/authoring/cases/expectations.ts';
 import { formatFileLine, type PaintText } from '#workbench/authoring/explain/explanation-text.ts';
 import { EXIT_CODES, UsageError } from '#workbench/commands/exit.ts';
-import { paintForTerminal, print } from '#workbench/commands/print.ts';
+import { markTone, print } from '#workbench/commands/print.ts';
 import { formatRemark, toRemarkWithPath } from './check.ts';
 import { listChosenFolders, toRelativePath } from './rule-folders.ts';
 
@@ -60,7 +60,7 @@ async function runTests(
       }),
     );
   else {
-    const texts = await Promise.all(runs.map((one) => describe(one, minPercent, paintForTerminal)));
+    const texts = await Promise.all(runs.map((one) => describe(one, minPercent, markTone)));
     print([...updates.map(formatUpdatedCases), ...texts].join('\n\n'));
   }
   if (reports.some((report) => !isFine(report, minPercent))) process.exitCode = EXIT_CODES.findings;
@@ -129,7 +129,7 @@ function run(folder: string): Run {
   if (report.problems.length > 0) return createUnsoundRun(name, formatProblems(name, report.problems));
   const { passed, failures, coverage } = report;
   const failed = failures.length;
-  const notes = listUnseenCaseValues(loaded.ruleSet, files).map((one) =>
+  const notes = listCaseValuesUnknownToRules(loaded.ruleSet, files).map((one) =>
     formatRemark(toRemarkWithPath(name, one), 'note: '),
   );
   return {

@@ -79,7 +79,7 @@ export type ClientView = sdk.ClientView;
 export type Decision = sdk.Decision;
 export type Explanation = sdk.Explanation;
 /** The rollout, and which nodes follow it or lag. */
-export type Following = sdk.Following;
+export type Following = sdk.ChangedRollout;
 export type FoundDecisions = sdk.FoundDecisions;
 export type FoundRecords = sdk.FoundRecords;
 export type HistoryEntry = sdk.HistoryEntry;
@@ -90,7 +90,7 @@ export type Rollout = sdk.Rollout;
 export type RolloutStatus = sdk.RolloutStatus;
 export type TrialCounts = sdk.TrialCounts;
 export type { Estimate } from '#history/statistics/intervals.ts';
-export type { ConditionTrace, RulesAccount, RuleTrace, VerdictCommand } from '#sdk/records.ts';
+export type { ConditionTrace, RulesTrace as RulesAccount, RuleTrace, VerdictCommand } from '#sdk/records.ts';
 
 /**
  * A request to the platform API. `path` is the path below /v1/platform/. `answer` never has a value. It gives

@@ -16,7 +16,7 @@ import {
 } from '#checkout/http/operation/operation.ts';
 import { createErrorMiddleware } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
-import { cutOffLateBodies } from '#checkout/http/server/listener.ts';
+import { cutOffLateBodiesAfterAnswer } from '#checkout/http/server/listener.ts';
 import { PLATFORM_LISTENER_LIMITS } from '#workbench/platform/listener-shares.ts';
 import { declareKeylessOperation } from '#workbench/platform/open-operation.ts';
 import { listening, serving } from '../../../servers/listening.ts';
@@ -77,7 +77,7 @@ describe('callers who send their bodies slowly', () => {
 describe('a request that is answered before its body came', () => {
   it('keeps its connection open for the rest of it, but not for as long as a request may take', async () => {
     const { server, url, stop } = await serving((_req, res) => void res.writeHead(401).end('no'));
-    cutOffLateBodies(server, 50);
+    cutOffLateBodiesAfterAnswer(server, 50);
     const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n';
     // It would be open for 300 s otherwise.
     expect(rawStatus(await rawExchange(url, `${head}{`))).to.equal(401);
@@ -140,7 +140,7 @@ describe('the body of an operation that needs no key', () => {
 describe('a connection whose bodies come after the answers', () => {
   it('keeps no listener of the requests that it had', async () => {
     const server = createServer((_req, res) => res.end('refused'));
-    cutOffLateBodies(server, 60_000);
+    cutOffLateBodiesAfterAnswer(server, 60_000);
     const accepted = once(server, 'connection');
     const url = await listening(server);
     const caller = connect(Number(new URL(url).port), '127.0.0.1');

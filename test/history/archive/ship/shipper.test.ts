@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { type ClientKey, toClientNumberText } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
-import type { DuckRow } from '#history/archive/query-engine.ts';
+import type { ResultRow } from '#history/archive/query-engine.ts';
 import {
   AnotherArchive,
   findLeaseHolder,
@@ -275,7 +275,7 @@ async function archivedEntries(place: ArchivedStore, client: ClientKey): Promise
   return entries;
 }
 
-async function decisionsOf(place: ArchivedStore, client: ClientKey): Promise<readonly DuckRow[]> {
+async function decisionsOf(place: ArchivedStore, client: ClientKey): Promise<readonly ResultRow[]> {
   return rowsOf(place, 'decisions', `client_id_key = '${client.clientIdKey}'`);
 }
 

@@ -8,7 +8,7 @@ import { getCommonDayOrMonth } from '#history/archive/period.ts';
 import { readQuarantine } from '#history/archive/quarantine.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
 import { findNextMerge } from '#history/archive/ship/next-merge.ts';
-import type { ShippingPurpose } from '#history/archive/ship/shipper.ts';
+import type { ShipOrTidy } from '#history/archive/ship/shipper.ts';
 import { keepShipping } from '#history/archive/ship/shipping.ts';
 import { createStoreClock } from '#state/clock-offset.ts';
 import { getPartitionTag, journalKey } from '#state/keys.ts';
@@ -45,7 +45,7 @@ describe('shipping with new entries at every step', () => {
   async function keepBusy(ordersMax: number, holds: () => boolean, keepMs = 400 * 24 * 3_600_000) {
     const ending = new AbortController();
     const shipper = place.shipper({ keepMs });
-    const turns: ShippingPurpose[] = [];
+    const turns: ShipOrTidy[] = [];
     await keepShipping({
       step: async (turn) => {
         turns.push(turn);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { DuckRow } from '#history/archive/query-engine.ts';
+import type { ResultRow } from '#history/archive/query-engine.ts';
 import { reportRuleWorth } from '#history/evidence/report/report.ts';
 import { createWaitLevelsEvidenceTable } from '#history/evidence/report/wait-levels.ts';
 import type { WorthReport } from '#history/evidence/report/worth-report.ts';
@@ -192,12 +192,17 @@ async function countByHand({ duck, span }: Evidence): Promise<readonly string[]>
     .toSorted();
 }
 
-function orderOf({ client, ref }: DuckRow): string {
+function orderOf({ client, ref }: ResultRow): string {
   return `${String(client)} ${String(ref)}`;
 }
 
 /** The result of a wait: `back` is the client's next request, and `told` the last report about that order. */
-function waitOf(row: DuckRow, back: DuckRow | null, told: DuckRow | null, knownUntil: number): HandWait {
+function waitOf(
+  row: ResultRow,
+  back: ResultRow | null,
+  told: ResultRow | null,
+  knownUntil: number,
+): HandWait {
   const [toldAt, at] = [Number(row['at']), Number(back?.['at'] ?? Number.POSITIVE_INFINITY)];
   const end = endOf(Number(row['allowed']), toldAt + DAY, at, knownUntil);
   const isGranted = end === 'cameBack' && String(back?.['verdict']).startsWith('GET');

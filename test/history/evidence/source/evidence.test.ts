@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
 import { listFileNames } from '#history/archive/archive-log.ts';
-import type { DuckRow } from '#history/archive/query-engine.ts';
+import type { ResultRow } from '#history/archive/query-engine.ts';
 import { TABLE_NAMES, type TableName } from '#history/archive/tables.ts';
 import { readInputsByClient, type VerdictInput } from '#history/evidence/backtest/input.ts';
 import { listSpanNotes } from '#history/evidence/presentation.ts';
@@ -52,7 +52,7 @@ async function live(store: Store): Promise<void> {
   await history.outcome('dan', 'dan-1', 'UNPAID', 'TECHNICAL');
 }
 
-function rowsOf(ask: EvidenceAsk, sql: string): Promise<readonly DuckRow[]> {
+function rowsOf(ask: EvidenceAsk, sql: string): Promise<readonly ResultRow[]> {
   return withEvidence(ask, ({ duck }) => duck.rows(sql));
 }
 
@@ -276,7 +276,7 @@ async function removeAll(archive: Archive): Promise<void> {
 }
 
 /** The rows with sorted columns. */
-function byName(rows: readonly DuckRow[]): readonly object[] {
+function byName(rows: readonly ResultRow[]): readonly object[] {
   return rows.map((row) => Object.fromEntries(Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1))));
 }
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { formatProblem } from '#decision/rules/problem.ts';
-import { listUnseenCaseValues } from '#workbench/authoring/cases/case-remarks.ts';
+import { listCaseValuesUnknownToRules } from '#workbench/authoring/cases/case-remarks.ts';
 import { runCases, traceFailure } from '#workbench/authoring/cases/cases.ts';
 import { formatFailureLines } from '#workbench/authoring/cases/expectations.ts';
 import { PLAIN_PAINT } from '#workbench/authoring/explain/explanation-text.ts';
@@ -127,7 +127,7 @@ describe('what the cases say that no rule sees', () => {
     const changes = asking(asks);
     const text = `cases: [{ name: attributes, ${lists}steps: [${steps}] }]`;
     const files = new Map([['cases/attributes.yaml', text]]);
-    return listUnseenCaseValues(edited(changes), files).map(formatProblem);
+    return listCaseValuesUnknownToRules(edited(changes), files).map(formatProblem);
   }
 
   it('is an attribute that is not declared, told at its place with the nearest that is', () => {
@@ -142,7 +142,7 @@ describe('what the cases say that no rule sees', () => {
   it('says how to declare the first one', () => {
     const text = 'cases: [{ name: attributes, steps: [{ verdict: { attributes: { bin: "4111" } } }] }]';
     expect(
-      listUnseenCaseValues(edited({}), new Map([['cases/a.yaml', text]])).map(formatProblem),
+      listCaseValuesUnknownToRules(edited({}), new Map([['cases/a.yaml', text]])).map(formatProblem),
     ).to.deep.equal([
       'cases/a.yaml:1:64  ruleset.yaml declares no attribute "bin", so no rule sees it; declare it there: attributes: { bin: { type: text } }',
     ]);
@@ -190,6 +190,6 @@ describe('what the cases say that no rule sees', () => {
       'cases: [{ steps: { verdict: 7 } }, { lists: 7, steps: [{ verdict: { attributes: 7 } }] }]',
     ];
     for (const text of texts)
-      expect(listUnseenCaseValues(edited({}), new Map([['cases/a.yaml', text]]))).to.deep.equal([]);
+      expect(listCaseValuesUnknownToRules(edited({}), new Map([['cases/a.yaml', text]]))).to.deep.equal([]);
   });
 });

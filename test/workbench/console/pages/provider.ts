@@ -1,14 +1,14 @@
 /// <reference lib="dom" />
 import { expect } from 'chai';
 import type { Browser } from 'playwright-core';
-import { parseRoleClaims } from '#workbench/access/roles.ts';
+import { parseRoleMappings } from '#workbench/access/roles.ts';
 import { launchBrowser, openConsole } from '../../../../scripts/screenshots/browser.ts';
 import { freePort } from '../../../servers/free-port.ts';
 import { type RunningProvider, startIdentityProvider } from '../../../servers/identity-provider.ts';
 import { describeWithServer } from '../../../servers/needed-programs.ts';
 import { type RunningService, startService } from '../../../service/running-service.ts';
 
-const PARSED = parseRoleClaims('groups:fraud-team=support@shop,groups:fraud-team=viewer@bank');
+const PARSED = parseRoleMappings('groups:fraud-team=support@shop,groups:fraud-team=viewer@bank');
 const ROLES = typeof PARSED === 'string' ? [] : PARSED;
 
 describeWithServer('chromium', 'signing in to the console at an identity provider', () => {

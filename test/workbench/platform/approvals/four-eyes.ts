@@ -10,7 +10,7 @@ import { Fleet } from '#checkout/rollout/fleet.ts';
 import type { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { Store } from '#state/store.ts';
-import { parseRoleClaims } from '#workbench/access/roles.ts';
+import { parseRoleMappings } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
 import type { DeskTimeLimit } from '#workbench/authoring/desk/rule-desk.ts';
 import { EvidenceDesk } from '#workbench/evidence/evidence-desk.ts';
@@ -30,7 +30,7 @@ import { Tenant } from '../../../service/tenant.ts';
 /** Whoever asks the platform's API: by a key, or as somebody who signed in. */
 export type Asker = Pick<Tenant, 'ask'>;
 
-const PARSED = parseRoleClaims('sub:mallory=admin@shop,sub:mallory=operator@shop');
+const PARSED = parseRoleMappings('sub:mallory=admin@shop,sub:mallory=operator@shop');
 const ROLES = typeof PARSED === 'string' ? [] : PARSED;
 
 /** A service with rule sets to roll out, where somebody else approves unless it says otherwise. */

@@ -18,10 +18,10 @@ import {
 import { listTimeMarks } from '#workbench/console/page/parts/marks.ts';
 import { saveFile, toCsv } from '#workbench/console/page/parts/save-file.ts';
 import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
-import { formatUtcMinute, toPathWithParameters } from '#workbench/console/page/parts/time-span.ts';
+import { formatUtcMinute, toThisPageWithParameters } from '#workbench/console/page/parts/time-span.ts';
 import { assignColors, VERDICTS_IN_CHART_ORDER } from '#workbench/console/page/parts/verdict.ts';
 import { LISTS, type RolloutStatus, type Session } from '#workbench/console/page/questions.ts';
-import type { EarlierDecisions, Exploration, TodayView } from './today-view.ts';
+import type { EarlierDecisions, ExploredCounts, TodayView } from './today-view.ts';
 import {
   COUNT_FILTER_NAMES,
   computeEarlierLine,
@@ -35,7 +35,7 @@ import {
 const MEASURES = ['count', 'share', 'money'] as const;
 
 interface ExploredProps {
-  found: Exploration;
+  found: ExploredCounts;
   view: TodayView;
   session: Session;
   status: RolloutStatus | null;
@@ -69,7 +69,7 @@ export function SplitDecisions({
     [found, earlier.against, earlier.agoMs, view],
   );
   const brush = (from: number, to: number) =>
-    goTo(toPathWithParameters({ span: null, from: formatUtcMinute(from), to: formatUtcMinute(to - 1) }));
+    goTo(toThisPageWithParameters({ span: null, from: formatUtcMinute(from), to: formatUtcMinute(to - 1) }));
   const title = `${verdict ?? 'Decisions'} by ${by}`;
   const note = 'drag across the chart to zoom in';
   const chart = { title, note, kind: 'bars' as const, at, series, marks, before, brush };
@@ -89,7 +89,7 @@ export function SplitDecisions({
 function Controls({ view, attributes, session }: Pick<ExploredProps, 'view' | 'attributes' | 'session'>) {
   const { query, by, verdict, measure } = view;
   const splits = [...SPLIT_DIMENSIONS, ...attributes.map((name) => `attribute(${name})`)];
-  const go = (name: string) => (value: string) => goTo(toPathWithParameters({ [name]: value }));
+  const go = (name: string) => (value: string) => goTo(toThisPageWithParameters({ [name]: value }));
   const set = COUNT_FIELDS.filter(({ name }) => query.get(name));
   return html`<form class="filters" onSubmit=${(event: Event) => event.preventDefault()}>
       ${renderChoice('Verdict', VERDICTS_IN_CHART_ORDER, {
@@ -101,7 +101,7 @@ function Controls({ view, attributes, session }: Pick<ExploredProps, 'view' | 'a
       ${renderChoice('As', MEASURES, { chosen: measure, go: go('measure') })}
       <div class="buttons">
         ${set.map(
-          ({ name, label }) => html`<a class="chip" href=${toPathWithParameters({ [name]: null })}
+          ({ name, label }) => html`<a class="chip" href=${toThisPageWithParameters({ [name]: null })}
             aria-label=${`Remove the filter ${label} ${query.get(name)}`}>
             ${label}: ${query.get(name)} <span aria-hidden="true">✕</span>
           </a>`,
@@ -124,9 +124,9 @@ function FoldedFilters({ query, session }: { query: URLSearchParams; session: Se
 /** Filters that narrow the counted decisions by several properties at once. */
 function Filters({ query, session }: { query: URLSearchParams; session: Session }) {
   const none = Object.fromEntries(COUNT_FILTER_NAMES.map((name) => [name, null]));
-  const submit = onSubmit((values) => goTo(toPathWithParameters({ ...none, ...values })));
+  const submit = onSubmit((values) => goTo(toThisPageWithParameters({ ...none, ...values })));
   const version = query.get('ruleVersion') ?? undefined;
-  return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(toPathWithParameters(none))}>
+  return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(toThisPageWithParameters(none))}>
     ${COUNT_FIELDS.map((one) => renderFilterField(one, query.get(one.name) ?? undefined))}
     ${isAllowed(session, 'rules:read') && h(RuleNameOptions, { version })}
     <div class="buttons">
@@ -135,14 +135,14 @@ function Filters({ query, session }: { query: URLSearchParams; session: Session 
   </form>`;
 }
 
-function AsKnown({ at, erasedPayers }: NonNullable<Exploration['asOf']>) {
+function AsKnown({ at, erasedPayers }: NonNullable<ExploredCounts['asOf']>) {
   const erased =
     erasedPayers > 0 &&
     ` ${formatCount(erasedPayers, 'payer')} erased since were counted then and are no more.`;
   return html`<p class="faint">As known at ${formatDateTime(at)}.${erased}</p>`;
 }
 
-function toSeries({ values, all }: Exploration, measure: string) {
+function toSeries({ values, all }: ExploredCounts, measure: string) {
   const currency = findMainCurrency(values);
   const colors = assignColors(values.map(({ value }) => value ?? ''));
   return values.map(({ value, decisions, money }) => ({
@@ -161,7 +161,7 @@ function toSeries({ values, all }: Exploration, measure: string) {
   }));
 }
 
-function findMainCurrency(values: Exploration['values']) {
+function findMainCurrency(values: ExploredCounts['values']) {
   const sums = new Map<string, number>();
   for (const { money } of values)
     for (const [currency, amounts] of Object.entries(money))
@@ -173,7 +173,7 @@ function findMainCurrency(values: Exploration['values']) {
  * Shows a table of the values by which decisions are split. A value links to a finer split (a verdict to
  * its rules), and a number to the decisions that it counts.
  */
-function ExploredValues({ found, view }: { found: Exploration; view: TodayView }) {
+function ExploredValues({ found, view }: { found: ExploredCounts; view: TodayView }) {
   const { by, measure } = view;
   const save = () => saveFile(`decisions-by-${by}.csv`, 'text/csv', toCountsCsv(found, view));
   const money = measure === 'money';
@@ -192,7 +192,7 @@ function ExploredValues({ found, view }: { found: Exploration; view: TodayView }
       return [
         own === null
           ? (value ?? 'others')
-          : html`<a href=${toPathWithParameters({ ...own, ...deeper })}>${value}</a>`,
+          : html`<a href=${toThisPageWithParameters({ ...own, ...deeper })}>${value}</a>`,
         own === null ? number : html`<a href=${toDecisionsAddress(view, found, own)}>${number}</a>`,
         formatShare(sumUp(decisions), sumUp(found.all)),
         ...(money
@@ -209,7 +209,7 @@ function ExploredValues({ found, view }: { found: Exploration; view: TodayView }
     <div><button type="button" onClick=${save}>Save as CSV</button></div>`;
 }
 
-function toCountsCsv({ slots, all, values }: Exploration, { by }: TodayView) {
+function toCountsCsv({ slots, all, values }: ExploredCounts, { by }: TodayView) {
   const currency = findMainCurrency(values);
   const counts = values.flatMap(({ value, decisions, money, orders }) =>
     slots.map((at, slot) => ({

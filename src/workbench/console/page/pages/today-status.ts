@@ -7,7 +7,7 @@ import {
   formatPercent,
   groupDigits,
 } from '#workbench/console/page/parts/format.ts';
-import { toPathWithParameters } from '#workbench/console/page/parts/time-span.ts';
+import { toThisPageWithParameters } from '#workbench/console/page/parts/time-span.ts';
 import {
   compareWithUsualShares,
   toUsualHoursQuery,
@@ -21,13 +21,13 @@ import {
   type Session,
 } from '#workbench/console/page/questions.ts';
 import { renderNodeTrouble } from './today-versions.ts';
-import type { Exploration } from './today-view.ts';
+import type { ExploredCounts } from './today-view.ts';
 
 const EVERY_MINUTE_MS = 60_000;
 
 interface StateProps {
   session: Session;
-  found: Exploration | null;
+  found: ExploredCounts | null;
   reporting: Reporting | null;
   status: RolloutStatus | null;
 }
@@ -103,7 +103,7 @@ function renderUnusualShare(
 ) {
   const points = Math.abs(share - usual).toFixed(1);
   const where = share > usual ? 'above' : 'below';
-  const way = toPathWithParameters({ verdict, by: cause?.dimension ?? 'rule', span: 'day' });
+  const way = toThisPageWithParameters({ verdict, by: cause?.dimension ?? 'rule', span: 'day' });
   return html`<p>
     <b>${verdict} is ${formatPercent(share)} of the verdicts, ${points} points ${where} the same hours of the
     last eight days.</b>${' '}
@@ -129,7 +129,7 @@ function listVersionFaults(status: RolloutStatus | null): readonly Html[] {
   ];
 }
 
-function listCountFaults(found: Exploration | null): readonly Html[] {
+function listCountFaults(found: ExploredCounts | null): readonly Html[] {
   if (found === null) return [];
   return [
     ...found.gaps.map(

@@ -8,7 +8,7 @@ import { formatUtcMinute, type ShownTime } from '#workbench/console/page/parts/t
 import { type ExplorationAnswer, explorationQuestion } from '#workbench/console/page/questions.ts';
 
 /** The counts of decisions as the service answers them: by slots of time, and split by one property. */
-export type Exploration = ExplorationAnswer['exploration'];
+export type ExploredCounts = ExplorationAnswer['exploration'];
 
 /** The properties by which decisions are split, in the sequence in which the page lists them. */
 export const SPLIT_DIMENSIONS = [
@@ -79,7 +79,7 @@ export function toExploreQuery(view: TodayView) {
 }
 
 /** Returns the span from the first slot to the end of the last slot, or to now. */
-export function getSpanOfAllSlots({ slots, stepMs }: Exploration) {
+export function getSpanOfAllSlots({ slots, stepMs }: ExploredCounts) {
   const [first, last] = [slots[0], slots.at(-1)].map((slot) => (slot === undefined ? 0 : parseMoment(slot)));
   const from = first ?? 0;
   const now = Math.floor(Date.now() / 10_000) * 10_000;
@@ -91,18 +91,18 @@ export function getSpanOfAllSlots({ slots, stepMs }: Exploration) {
  * or while the answer is awaited.
  */
 export interface EarlierDecisions {
-  readonly day: Exploration | null;
-  readonly week: Exploration | null;
+  readonly day: ExploredCounts | null;
+  readonly week: ExploredCounts | null;
   /**
    * The decisions of the earlier time with which the page compares. `agoMs` says how long before the shown
    * time it is.
    */
-  readonly against: Exploration | null;
+  readonly against: ExploredCounts | null;
   readonly agoMs: number;
 }
 
 /** Requests the decisions of the earlier times. The same time is requested only once. */
-export function useEarlierDecisions(found: Exploration | null, view: TodayView): EarlierDecisions {
+export function useEarlierDecisions(found: ExploredCounts | null, view: TodayView): EarlierDecisions {
   const { from, to } = found === null ? { from: 0, to: 0 } : getSpanOfAllSlots(found);
   const longMs = to - from;
   const against = view.query.get('against') ?? (longMs <= DAY_MS ? 'day' : 'week');
@@ -130,7 +130,7 @@ const COUNTED_TWICE: readonly string[] = ['signal', 'flag'];
  * Returns null if there are none, or if one line cannot show them.
  */
 export function computeEarlierLine(
-  found: Exploration,
+  found: ExploredCounts,
   { against, agoMs }: EarlierDecisions,
   { by, verdict, measure }: TodayView,
 ): { readonly name: string; readonly values: readonly (number | null)[] } | null {
@@ -149,7 +149,7 @@ export function computeEarlierLine(
   return values.every((value) => !value) ? null : { name: describeEarlierTime(agoMs), values };
 }
 
-function toEarlierQuery(found: Exploration | null, view: TodayView, agoMs: number) {
+function toEarlierQuery(found: ExploredCounts | null, view: TodayView, agoMs: number) {
   if (found === null) return null;
   const { from, to } = getSpanOfAllSlots(found);
   const asked = toNarrowedQuery({ ...view, by: 'verdict', verdict: null, measure: 'count' });
@@ -159,7 +159,7 @@ function toEarlierQuery(found: Exploration | null, view: TodayView, agoMs: numbe
 }
 
 /** Returns the query that explains why the share of a verdict changed since the earlier time. */
-export function toVerdictChangeQuery(found: Exploration, view: TodayView, verdict: string, agoMs: number) {
+export function toVerdictChangeQuery(found: ExploredCounts, view: TodayView, verdict: string, agoMs: number) {
   const { from, to } = getSpanOfAllSlots(found);
   const asked = toNarrowedQuery({ ...view, by: 'verdict', verdict, measure: 'count' });
   const times = { from, to, againstFrom: from - agoMs, againstTo: to - agoMs };
@@ -168,7 +168,7 @@ export function toVerdictChangeQuery(found: Exploration, view: TodayView, verdic
 }
 
 /** Computes a share of all decisions, in percent. */
-export function computePercentOfAll(found: Exploration, value: string) {
+export function computePercentOfAll(found: ExploredCounts, value: string) {
   const all = sumUp(found.all);
   return all === 0
     ? 0
@@ -185,7 +185,7 @@ export function sumUp(numbers: readonly number[]) {
  */
 export function toDecisionsAddress(
   { query, verdict }: TodayView,
-  found: Exploration,
+  found: ExploredCounts,
   more: Readonly<Record<string, string>>,
 ) {
   const { from, to } = getSpanOfAllSlots(found);

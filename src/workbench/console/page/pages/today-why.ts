@@ -4,7 +4,7 @@ import type { PlannedChange } from '#workbench/console/page/parts/confirm.ts';
 import { formatPercent, groupDigits } from '#workbench/console/page/parts/format.ts';
 import { renderSafeName } from '#workbench/console/page/parts/name.ts';
 import { declareNumberColumns, renderTable } from '#workbench/console/page/parts/table.ts';
-import { toPathWithParameters } from '#workbench/console/page/parts/time-span.ts';
+import { toThisPageWithParameters } from '#workbench/console/page/parts/time-span.ts';
 import { VERDICT_STYLES } from '#workbench/console/page/parts/verdict.ts';
 import {
   explorationQuestion,
@@ -13,7 +13,7 @@ import {
   type Session,
 } from '#workbench/console/page/questions.ts';
 import { RollBackButtons } from './roll-back-buttons.ts';
-import type { EarlierDecisions, Exploration, TodayView } from './today-view.ts';
+import type { EarlierDecisions, ExploredCounts, TodayView } from './today-view.ts';
 import {
   computePercentOfAll,
   DAY_MS,
@@ -25,7 +25,7 @@ import {
   WEEK_MS,
 } from './today-view.ts';
 
-type Contribution = NonNullable<Exploration['change']>['contributions'][number];
+type Contribution = NonNullable<ExploredCounts['change']>['contributions'][number];
 
 /** The columns of the table. The first has no heading: it names the dimension of each row. */
 const COLUMNS = [
@@ -41,7 +41,7 @@ interface RemedyContext {
 }
 
 interface WhyChangedProps extends RemedyContext {
-  found: Exploration;
+  found: ExploredCounts;
   view: TodayView;
   earlier: EarlierDecisions;
 }
@@ -111,7 +111,8 @@ function renderEarlierTimes(longMs: number, agoMs: number) {
       .filter(([, , ms]) => ms >= longMs)
       .map(([name, text, ms]) => {
         const current = ms === agoMs ? 'page' : undefined;
-        return html`<a href=${toPathWithParameters({ against: name })} aria-current=${current}>${text}</a>`;
+        const path = toThisPageWithParameters({ against: name });
+        return html`<a href=${path} aria-current=${current}>${text}</a>`;
       })}
   </nav>`;
 }
@@ -121,7 +122,7 @@ function renderEarlierTimes(longMs: number, agoMs: number) {
  * its share rose or stayed, finds this one alone. If its share fell, finds it and the one that rose most.
  * Returns null if no share rose.
  */
-function findMovedVerdicts(found: Exploration, before: Exploration, chosen: string | null) {
+function findMovedVerdicts(found: ExploredCounts, before: ExploredCounts, chosen: string | null) {
   const moves = VERDICT_STYLES.map(({ name }) => ({
     name,
     points: computePercentOfAll(found, name) - computePercentOfAll(before, name),
@@ -135,12 +136,12 @@ function findMovedVerdicts(found: Exploration, before: Exploration, chosen: stri
 
 function toContributionRow(
   { dimension, value, before, after, difference, share }: Contribution,
-  { view, found, rose }: { view: TodayView; found: Exploration; rose: string },
+  { view, found, rose }: { view: TodayView; found: ExploredCounts; rose: string },
 ) {
   const parameter = findSearchParameterOfDimension(dimension);
   const narrow = parameter === null ? null : { [parameter]: value, verdict: rose };
   return [
-    html`<a href=${toPathWithParameters({ by: dimension, verdict: rose })}>${dimension}</a>`,
+    html`<a href=${toThisPageWithParameters({ by: dimension, verdict: rose })}>${dimension}</a>`,
     narrow === null
       ? value
       : html`<a href=${toDecisionsAddress(view, found, narrow)}>${renderSafeName(value)}</a>`,

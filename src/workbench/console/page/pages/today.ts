@@ -15,7 +15,7 @@ import {
 import { SplitDecisions } from './today-chart.ts';
 import { TodayStatus } from './today-status.ts';
 import { renderDecidingVersions, renderNodesTable } from './today-versions.ts';
-import type { EarlierDecisions, Exploration, TodayView } from './today-view.ts';
+import type { EarlierDecisions, ExploredCounts, TodayView } from './today-view.ts';
 import {
   COUNT_FILTER_NAMES,
   computePercentOfAll,
@@ -76,7 +76,7 @@ export function TodayPage({ session, place, time }: PageProps) {
  * Whether the chart is shown: if there are verdicts to show, or if there are filters, so that they can be
  * removed.
  */
-function hasChart(found: Exploration | null, { query, verdict }: TodayView): found is Exploration {
+function hasChart(found: ExploredCounts | null, { query, verdict }: TodayView): found is ExploredCounts {
   if (found === null) return false;
   return sumUp(found.all) > 0 || verdict !== null || COUNT_FILTER_NAMES.some((name) => query.has(name));
 }
@@ -91,7 +91,7 @@ function choosePollMs({ name, span }: ShownTime) {
  * The figures of a time against the same time a day and a week earlier. Each figure links to its decisions.
  */
 function renderCounts(
-  found: Exploration,
+  found: ExploredCounts,
   view: TodayView,
   reporting: Reporting | null,
   { day, week }: EarlierDecisions,
@@ -133,7 +133,12 @@ function renderChange(difference: number, text: string, ago: string): Html {
   return html`<div class="change"><b>${way}${text}</b> in a ${ago}</div>`;
 }
 
-function renderPointsSince(found: Exploration, earlier: Exploration | null, verdict: string, ago: string) {
+function renderPointsSince(
+  found: ExploredCounts,
+  earlier: ExploredCounts | null,
+  verdict: string,
+  ago: string,
+) {
   if (earlier === null || sumUp(earlier.all) === 0) return null;
   const points = Number(
     (computePercentOfAll(found, verdict) - computePercentOfAll(earlier, verdict)).toFixed(1),
@@ -141,7 +146,7 @@ function renderPointsSince(found: Exploration, earlier: Exploration | null, verd
   return renderChange(points, `${Math.abs(points).toFixed(1)} points`, ago);
 }
 
-function renderTimesSince(found: Exploration, earlier: Exploration | null, ago: string) {
+function renderTimesSince(found: ExploredCounts, earlier: ExploredCounts | null, ago: string) {
   const before = earlier === null ? 0 : sumUp(earlier.all);
   if (before === 0) return null;
   const share = Math.round((100 * (sumUp(found.all) - before)) / before);

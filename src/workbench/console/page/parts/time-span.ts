@@ -131,7 +131,7 @@ export function readShownTime(query: URLSearchParams, otherwise: SpanName): Show
  * Returns the address of this page with other values of query parameters. A parameter without a value is left
  * out.
  */
-export function toPathWithParameters(words: Readonly<Record<string, string | null | undefined>>) {
+export function toThisPageWithParameters(words: Readonly<Record<string, string | null | undefined>>) {
   const [path = '', search] = location.hash.split('?');
   const query = new URLSearchParams(search);
   for (const [name, value] of Object.entries(words))
@@ -144,7 +144,7 @@ export function toPathWithParameters(words: Readonly<Record<string, string | nul
 export function TimeBar({ time: { parameters: words, name, span } }: { time: ShownTime }) {
   const none = { span: null, from: null, to: null };
   const submit = onSubmit((values) =>
-    goTo(toPathWithParameters({ ...none, asOf: null, ...convertMinutesToUtc(values) })),
+    goTo(toThisPageWithParameters({ ...none, asOf: null, ...convertMinutesToUtc(values) })),
   );
   const wordOf = (at: number | undefined) => (at === undefined ? null : formatUtcMinute(at));
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -155,7 +155,7 @@ export function TimeBar({ time: { parameters: words, name, span } }: { time: Sho
     <div class="segments">
       ${SPAN_NAMES.map((one) => {
         const link = {
-          href: toPathWithParameters({ ...none, span: one }),
+          href: toThisPageWithParameters({ ...none, span: one }),
           'aria-current': one === name ? 'page' : undefined,
         };
         return html`<a ...${link}>${one}</a>`;
@@ -170,7 +170,7 @@ export function TimeBar({ time: { parameters: words, name, span } }: { time: Sho
         <div class="buttons"><button type="submit">Show</button></div>
       </form>
     </details>
-    <select aria-label="Time zone" onChange=${onTyped((zone) => goTo(toPathWithParameters({ zone })))}>
+    <select aria-label="Time zone" onChange=${onTyped((zone) => goTo(toThisPageWithParameters({ zone })))}>
       <option value="" selected=${words['zone'] !== 'UTC'}>${own}</option>
       ${own !== 'UTC' && html`<option selected=${words['zone'] === 'UTC'}>UTC</option>`}
     </select>

@@ -13,7 +13,7 @@ import {
   readSpan,
   renderMinuteField,
   toApiTimeParameters,
-  toPathWithParameters,
+  toThisPageWithParameters,
 } from '#workbench/console/page/parts/time-span.ts';
 import {
   AUDIT_CHECK,
@@ -64,7 +64,7 @@ function Entries({ query }: { query: URLSearchParams }) {
             )
           : renderTable({ name: 'Audit', columns: COLUMNS, kind: 'in-lines' }, entries, renderCells)
       }
-      ${next !== null && html`<p><a href=${toPathWithParameters({ after: next })}>Older entries</a></p>`}
+      ${next !== null && html`<p><a href=${toThisPageWithParameters({ after: next })}>Older entries</a></p>`}
       ${h(SaveButtons, { name: 'audit', forms })}
       <div role="status">
         ${lacking.length > 0 && html`<p>These entries are missing in the file:</p>`}

@@ -17,7 +17,7 @@ import {
   completionTheme,
   createCompletionSource,
   createFactTooltip,
-  type DraftNames,
+  type DraftContext,
   type ExplainedFact,
   findFactAt,
 } from './rule-words.ts';
@@ -33,7 +33,7 @@ interface EditorParts {
   readonly onChange: (path: string, text: string) => void;
   /** Receives the fact that the cursor is on, or null if it is on none. */
   readonly onFact: (fact: ExplainedFact | null) => void;
-  readonly names: DraftNames;
+  readonly names: DraftContext;
 }
 
 /**

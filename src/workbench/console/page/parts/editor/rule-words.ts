@@ -30,7 +30,7 @@ function isBeforeAttributeName(text: string) {
 }
 
 /** Names that only this draft and its platform have. */
-export interface DraftNames {
+export interface DraftContext {
   readonly files: () => Readonly<Record<string, string>>;
   /** The names of the shared lists that the person may see. */
   readonly sharedLists: () => readonly string[];
@@ -58,7 +58,7 @@ const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_
 const WINDOWS = ['10m', '30m', '1h', '6h', '24h', '7d', '30d'];
 
 /** Lists what may stand after a member like `fact:`. Returns null for a member that is not completed. */
-function listValuesOf(member: string, line: string, names: DraftNames): readonly Completion[] | null {
+function listValuesOf(member: string, line: string, names: DraftContext): readonly Completion[] | null {
   const asked = FACTS.get(/\bfact["']?:\s*["']?(\w+)/.exec(line)?.[1] ?? '');
   switch (member) {
     case 'fact':
@@ -123,7 +123,7 @@ const PARAMS_REACH = 300;
  * Lists the attributes that may be named at an offset of the text. The list is empty if no attribute is
  * named there.
  */
-function listAttributesAt(state: EditorState, at: number, names: DraftNames): readonly ExplainedFact[] {
+function listAttributesAt(state: EditorState, at: number, names: DraftContext): readonly ExplainedFact[] {
   const text = state.sliceDoc(Math.max(0, at - PARAMS_REACH), at);
   const [named, before = ''] = /^(.*)\bname["']?:\s*["']?\w*$/s.exec(text) ?? [];
   if (named === undefined || !isBeforeAttributeName(before)) return [];
@@ -155,7 +155,7 @@ function toAttributeOption({ name, attribute, values, notes, description }: Expl
  * Creates a function for the editor that completes the values of a rule's members with words of the
  * service and of the draft.
  */
-export function createCompletionSource(names: DraftNames) {
+export function createCompletionSource(names: DraftContext) {
   return ({ state, pos, explicit }: CompletionContext): CompletionResult | null => {
     const line = state.doc.lineAt(pos);
     const before = line.text.slice(0, pos - line.from);
@@ -185,7 +185,7 @@ export function createCompletionSource(names: DraftNames) {
  * Finds the fact or the attribute that a rule asks for at an offset of the text, and the offsets at which
  * its name begins and ends.
  */
-export function findFactAt(state: EditorState, at: number, names: DraftNames) {
+export function findFactAt(state: EditorState, at: number, names: DraftContext) {
   const word = state.wordAt(at);
   if (word === null) return null;
   const name = state.sliceDoc(word.from, word.to);
@@ -198,7 +198,7 @@ export function findFactAt(state: EditorState, at: number, names: DraftNames) {
 }
 
 /** Creates a tooltip that explains the fact or the attribute that the pointer is on. */
-export function createFactTooltip(names: DraftNames): Extension {
+export function createFactTooltip(names: DraftContext): Extension {
   return hoverTooltip((view, at) => {
     const found = findFactAt(view.state, at, names);
     if (found === null) return null;
