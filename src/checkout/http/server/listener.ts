@@ -230,11 +230,8 @@ export function extendTimeoutsAfterPause(server: Server): void {
     lookedAtMs = atMs;
     const isLate = lostMs > TIMEOUT_CHECK_MS;
     if (!isLate && lost.length === 0) return;
-    // A pause is forgotten after REQUEST_TIMEOUT_MS. A caller's request that began before it has had its full time
-    // since.
-    lost = [...lost, ...(isLate ? [{ atMs, lostMs }] : [])].filter(
-      (one) => atMs - one.atMs < REQUEST_TIMEOUT_MS,
-    );
+    // A pause is forgotten after the time of a whole request. A request that began before it has had that time since.
+    lost = [...lost, ...(isLate ? [{ atMs, lostMs }] : [])].filter((one) => atMs - one.atMs < requestTimeout);
     const forgivenMs = lost.reduce((sum, one) => sum + one.lostMs, 0);
     server.headersTimeout = headersTimeout + forgivenMs;
     server.requestTimeout = requestTimeout + forgivenMs;
