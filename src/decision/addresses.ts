@@ -177,7 +177,7 @@ export function deriveNetworkKey(pseudonym: Pseudonymize, address: Address, pref
   return pseudonym('ip', formatNetwork(address, prefix)).slice(0, NETWORK_KEY_CHARACTERS);
 }
 
-/** Formats the network around an address whose prefix has this length, like `203.0.113.0/24`. */
+/** Formats the network of this prefix length that contains an address, like `203.0.113.0/24`. */
 export function formatNetwork(address: Address, prefix: number): string {
   const network = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
   return `${network.networkAddressFromCIDR(`${address.toString()}/${prefix}`).toString()}/${prefix}`;

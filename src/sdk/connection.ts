@@ -28,8 +28,8 @@ export interface ConnectionOptions {
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * The time in ms for one try. The default is 2300, because an answer over the rate limit may be delayed by 2 s.
-   * Searches, batches of lines and rollouts have at least 60 s.
+   * The time in ms for one try. The default is 2300, because the service may delay a request over the rate limit by 2
+   * s. Searches, batches of lines and rollouts have at least 60 s.
    */
   readonly attemptTimeoutMs?: number | undefined;
   /** The number of retries after a failed connection, a late answer, or a status 408, 429 or 5xx. The default is 2. */

@@ -21,8 +21,8 @@ type LineResult<Result> = TakenLine<Result> | RefusedLine;
 interface TakenLine<Result> {
   readonly result: Result;
   /**
-   * Present only for an outcome, and only if another client of the platform asked for the order and the reported one
-   * did not.
+   * Present only for an outcome of an order for which the client in the report never asked, but another client of the
+   * platform did.
    */
   readonly askedBy?: records.OutcomeResult['askedBy'];
 }

@@ -48,7 +48,8 @@ export function explainSaltDifference(): string {
 
 /**
  * Throws AnotherStore if a store is empty although an installation is expected, or if it holds another installation.
- * The salts are not compared, because a salt that differs from the archive's has its own error.
+ * The salts are not compared here, because a salt that differs from the archive's has an error of its own, where the
+ * archive is opened.
  */
 export function requireExpectedInstallation(
   name: string,

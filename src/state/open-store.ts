@@ -22,8 +22,8 @@ export interface OpenStoreOptions {
   readonly redisSecurity?: RedisSecurity;
   readonly dataDir: string;
   /**
-   * How long a store call of a command may take, and the function that is told of a long wait for another process. A
-   * command waits longer than a node, because a person waits for it.
+   * The time limit of a command's store call, and a function that is called when another process holds the lock for
+   * long. A command waits longer than a node, because a person waits for it.
    */
   readonly patience?: LockPatience;
   /** The salt of client hashes for a new store. If missing, a random one. */

@@ -40,12 +40,12 @@ export function moveStateBack(state: ClientState, clockMs: number): ClientState 
   };
 }
 
-/** Converts a time of the clock that was ahead to the corrected clock. */
+/** Takes a time by the clock that was ahead, and returns the time by the corrected clock. */
 type Redating = (at: number) => number;
 
 /**
- * Moves times in the future back by `aheadMs`, but not to the newest time in the past or before it. The sequence of
- * the times does not change: a payment that was reported after a reversal stays after the reversal.
+ * Moves times in the future back by `aheadMs`. Each of them stays later than the newest time in the past. The
+ * sequence of the times does not change: a payment that was reported after a reversal stays after the reversal.
  */
 function createRedating(noted: readonly number[], clockMs: number, aheadMs: number): Redating {
   const newestPast = noted.reduce((newest, at) => (at > clockMs ? newest : Math.max(newest, at)), 0);

@@ -21,8 +21,8 @@ type AttributeRow = [
 ];
 
 /**
- * The row of a remembered score. `knownHints` has the indexes of the hints that the score knew. A last number below 0
- * encodes how many devices were known, if this number differs from that of the devices among these hints.
+ * The row of a remembered score. `knownHints` has the indexes of the hints that the score knew. If more or fewer
+ * devices were known than these hints have, a last number below 0 encodes how many.
  */
 type AskedRow = [request: string, age: number, changesSince: number, ...knownHints: number[]];
 

@@ -135,7 +135,7 @@ async function measureMix({ duck }: Evidence, splitAt: number, isLater: boolean)
   };
 }
 
-/** The most values of a text that have a bin of their own. All other values share one bin. */
+/** How many values of a text fact get a bin of their own. All other values share one bin. */
 const VALUES_MAX = 20;
 
 /**

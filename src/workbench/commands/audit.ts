@@ -18,8 +18,8 @@ interface AuditOptions {
 const PAGE_ENTRIES = 500;
 
 /**
- * Adds `audit`, which shows who changed what, when and why. The command reads the audit itself, because no operation
- * waits for new entries.
+ * Adds `audit`, which shows who changed what, when and why. The command reads the audit from the store and not by an
+ * operation of the API, because no operation can wait for new entries, as `--follow` does.
  */
 export function addAuditCommand(program: Command): void {
   const audit = program

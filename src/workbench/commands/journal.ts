@@ -21,8 +21,8 @@ interface ExportOptions {
 const PAGE_ENTRIES = 500;
 
 /**
- * How many bytes at the end of a file are searched for the last cursor. A page of entries is far smaller, so a file
- * whose last cursor is further from its end is no export.
+ * How many bytes at the end of a file are searched for the last cursor. Each page of an export ends with a cursor and
+ * is far smaller than this. A file without a cursor within this many bytes of its end is no export.
  */
 const TAIL_BYTES_MAX = 64 << 20;
 

@@ -34,7 +34,7 @@ export interface OperationAnswer {
   readonly status: number;
   /** The body that the interface would send, as JSON. Null if there is no body, and for a stream. */
   readonly json: string | null;
-  /** The pieces of an answer that is written while it is being read. Null for other answers. */
+  /** The pieces of a streamed answer, as they are made. Null for other answers. */
   readonly stream: AsyncIterable<unknown> | null;
 }
 
@@ -119,8 +119,8 @@ async function* piecesOf(body: OperationRequest['body']): AsyncGenerator<string>
 }
 
 /**
- * A request without a connection, whose body is made while it is read. Node does not ask an IncomingMessage for the
- * next piece after a piece that came later than `_read`, so one loop makes all pieces.
+ * A request without a connection, whose body is made while it is read. If a piece is pushed only after `_read` has
+ * returned, Node does not call `_read` of an IncomingMessage again. So one loop makes all pieces.
  */
 class GivenRequest extends IncomingMessage {
   readonly #pieces: AsyncIterable<string>;

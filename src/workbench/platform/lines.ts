@@ -35,16 +35,16 @@ const RefusedLineSchema = named(
 export type RefusedLine = ValueOf<typeof RefusedLineSchema>;
 
 /**
- * Declares the schema of the answer to a line. The answer to a processed line has the members `taken`. The answer to
- * a refused line has an error.
+ * Declares the schema of the answer to a line. `taken` declares the members of the answer to a processed line. The
+ * answer to a refused line has an error.
  */
 export function declareLineResult(name: string, taken: TProperties) {
   return named(name, Type.Union([shape('A line that was processed', { line, ...taken }), RefusedLineSchema]));
 }
 
 /**
- * Parses the JSON value of a line. Throws 400 for a line that is longer than a body may be (null), and for text that
- * is not JSON.
+ * Parses the JSON value of a line. Throws 400 if `bytes` is null, which means that the line was longer than a body
+ * may be, and for text that is not JSON.
  */
 export function parseJsonLine(bytes: Buffer | null): unknown {
   if (bytes === null) throw createMalformedBodyProblem(`A line must have at most ${BODY_BYTES_MAX} bytes.`);

@@ -116,7 +116,10 @@ function formatAttempt(attempt: KeptAttempt): string {
   return Buffer.from(JSON.stringify(attempt)).toString('base64url');
 }
 
-/** Parses the cookie. It may hold anything, because state, nonce and verifier must match the provider's answer. */
+/**
+ * Parses the cookie. A forged cookie does no harm, because its state, nonce and verifier would not match the
+ * provider's answer.
+ */
 function parseAttempt(text: string | null): KeptAttempt | null {
   try {
     const { state, nonce, verifier, back } = JSON.parse(Buffer.from(text ?? '', 'base64url').toString());

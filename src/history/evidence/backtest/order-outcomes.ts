@@ -79,8 +79,8 @@ export async function readAnsweredOrderSums(duck: QueryEngine, which: string): P
 }
 
 /**
- * Finds the time, in epoch ms, by which half of all orders had been asked for. The value of a constant is chosen by
- * the orders before that time and checked with the orders after it.
+ * Finds the time, in epoch ms, by which half of all orders had been asked for. A backtest that tries several values
+ * of a rule's constant chooses by the orders before that time, and checks the choice with the orders after it.
  */
 export async function readMedianOrderTime(duck: QueryEngine): Promise<number> {
   const [row = {}] = await duck.rows(

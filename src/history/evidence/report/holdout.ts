@@ -88,7 +88,7 @@ interface HoldoutAsk {
 }
 
 /**
- * Measures the effect of every rule with a holdout, by file and name like `groups/blocked-by-unpaid-chain`. It is a
+ * Measures the effect of every rule that has a holdout. The keys are file and name, like `groups/blocked-by-unpaid-chain`. It is a
  * triggered analysis by intention to treat (Deng and Hu, Diluted treatment effect estimation for trigger analysis,
  * 2015).
  *
@@ -183,7 +183,7 @@ async function makeUnits(
     SELECT *, ${clientValueSql(objective, sums)} AS value FROM sums`);
 }
 
-/** Finds the money of clients who count in currencies for which the objective has no rate. */
+/** Finds the money in currencies without a rate in the objective, of the clients who count. */
 async function readUnratedMoney(
   duck: QueryEngine,
   { objective, currency }: Omit<HoldoutAsk, 'rules'>,

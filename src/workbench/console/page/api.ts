@@ -44,8 +44,8 @@ async function takeEarlyAnswer(path: string) {
 let signedInPersonKey = '';
 
 /**
- * Returns `platform person`, which tells apart what several people keep in one browser. Empty if nobody is
- * signed in.
+ * Returns `platform person`. Under this key the browser keeps what belongs to this person only. Empty if
+ * nobody is signed in.
  */
 export function getSignedInPersonKey() {
   return signedInPersonKey;
@@ -188,10 +188,10 @@ const LOST_MS = 30_000;
 
 /**
  * Requests an answer by GET, and returns its present state. The answer is requested again when the path
- * changes, on `reload`, and every `every` ms, which may be computed from the last answer. While a request
- * is under way, `every` sends no other request. Otherwise an answer that always comes late would never be
- * shown. If the question is null, nothing is requested. The last answer stays visible while the service
- * does not answer.
+ * changes, on `reload`, and every `every` ms, which may be computed from the last answer. While a request is
+ * under way, `every` sends no other request. A new request would discard the one under way, so slow answers
+ * would never be shown. If the question is null, nothing is requested. The last answer stays visible while
+ * the service does not answer.
  */
 export function useAnswer<T>(
   question: Question<T> | null,

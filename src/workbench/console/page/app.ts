@@ -226,7 +226,7 @@ function Content({ current, session, place, time }: { current: PageEntry | null 
 /** How far down each visited page was scrolled when it was left, in pixels. */
 const tops: VisitCache<number> = new VisitCache();
 
-/** Returns the place of the page, from the hash: `#/find?orderRef=…`. */
+/** Returns the parsed address of the shown page, from the hash: `#/find?orderRef=…`. */
 function usePlace() {
   const [place, setPlace] = useState(readPlace);
   useEffect(() => {

@@ -23,8 +23,8 @@ export function toJsonLines(items: readonly unknown[]) {
 }
 
 /**
- * The functions that make the texts to save, by the form of the text, like CSV. A function may fetch any
- * number of pages.
+ * The function that makes the text of a file, for each file format, like CSV. A function may fetch any number
+ * of pages.
  */
 type Forms = Readonly<Record<string, () => Promise<string>>>;
 

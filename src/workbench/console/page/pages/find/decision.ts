@@ -148,8 +148,8 @@ function OrderOutcome({ decision: { orderRef, clientIdKey } }: { decision: Decis
 }
 
 /**
- * A choice of another version, with the answer that it gives on the recorded facts and with the payer's
- * state of that time.
+ * A menu of other versions. Below it stands what the chosen version answers on the recorded facts and the
+ * state that the payer had then.
  */
 function OtherVersion({ decision }: { decision: Decision }) {
   const folders = useAnswer(RULE_FOLDERS);
