@@ -38,7 +38,7 @@ import type {
   VerdictRequestWithoutOrigin,
 } from './requests.ts';
 import { getPlatformSettings, type PlatformSettings, type RuleSet, type Verdict } from './rules/rule-set.ts';
-import { noteScore } from './score-hints.ts';
+import { noteScoreToAnswer } from './score-hints.ts';
 import { NO_LISTS, type RequestLookupParts, type SharedLists } from './shared-lists.ts';
 
 export interface ScoreResult {
@@ -91,7 +91,7 @@ export function decideScore(rules: RuleSet, standing: DecisionStanding, request:
   const { client, state } = standing;
   const now = chooseEventTime(state, standing.now);
   const settings = getPlatformSettings(rules, client.platform);
-  const { nextState, known, at } = noteScore(state, request, now);
+  const { nextState, known, at } = noteScoreToAnswer(state, request, now);
   const hints = known();
   const view = { ...viewWithoutRequest(nextState, settings, standing.sightings, at), hints };
   const stated = joinStatedAttributes(rules, hints, request, standing);

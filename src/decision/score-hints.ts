@@ -37,7 +37,7 @@ interface NotedScore {
  * the hints that were known when it was first asked. The answer is computed for the time of that first request, as
  * long as nothing but scores happened since.
  */
-export function noteScore(state: ClientState, request: ScoreRequest, now: number): NotedScore {
+export function noteScoreToAnswer(state: ClientState, request: ScoreRequest, now: number): NotedScore {
   const noted = noteShownDevices(state, request, now);
   const devices = countKnownDevices(noted.knownDevices, now);
   const asking = { ...createRequestTokens(request), changes: state.changes, devices };

@@ -22,7 +22,7 @@ import { getSightingMarks, toPaymentNote } from './payer/sighting-marks.ts';
 import { roundTripState } from './payer/state-document.ts';
 import type { ScoreRequest, VerdictRequest } from './requests.ts';
 import type { RuleSet } from './rules/rule-set.ts';
-import { noteScore } from './score-hints.ts';
+import { noteScoreToAnswer } from './score-hints.ts';
 import { NO_LISTS, type SharedLists } from './shared-lists.ts';
 
 interface SimulatedPayer {
@@ -70,7 +70,7 @@ export class Simulation {
 
   score(clientIdKey: string, request: ScoreRequest, now: number): ScoreResult {
     const payer = this.#payer(clientIdKey);
-    const known = noteScore(payer.state, request, chooseEventTime(payer.state, now)).known();
+    const known = noteScoreToAnswer(payer.state, request, chooseEventTime(payer.state, now)).known();
     const sightings = this.#sightings(
       payer,
       known,

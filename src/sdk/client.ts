@@ -23,11 +23,11 @@ export {
 } from './errors.ts';
 export {
   type FeedOptions,
-  type FeedPlace,
+  type FeedPositionStore as FeedPlace,
+  type ListChangeWithResult as MadeListChange,
   type ListEffect,
-  type MadeListChange,
   PlatformClient,
-  type ReportedOutcome,
+  type ReportWithResult as ReportedOutcome,
 } from './platform-client.ts';
 export * from './records.ts';
 export {

@@ -33,16 +33,16 @@ interface RefusedLine extends Omit<records.RefusedLine, 'line'> {
 }
 
 /** A reported outcome with what came of it: its effect, or the reason why this line was refused. */
-export type ReportedOutcome = { readonly report: records.OutcomeReport } & LineResult<records.OutcomeEffect>;
+export type ReportWithResult = { readonly report: records.OutcomeReport } & LineResult<records.OutcomeEffect>;
 
 /** The effect of a change of a list. With `absent` the value was not on the list. */
 export type ListEffect = Extract<records.ListLineResult, { result: unknown }>['result'];
 
 /** A requested change of a list with what came of it: its effect, or the reason why this line was refused. */
-export type MadeListChange = { readonly change: records.ListChangeLine } & LineResult<ListEffect>;
+export type ListChangeWithResult = { readonly change: records.ListChangeLine } & LineResult<ListEffect>;
 
 /** Loads and saves the position of a reader of the feed, for example in a file or a database row. */
-export interface FeedPlace {
+export interface FeedPositionStore {
   /** Returns the last saved position. Returns null at first. */
   readonly load: () => string | null | Promise<string | null>;
   readonly save: (next: string) => void | Promise<void>;
@@ -96,7 +96,7 @@ export class PlatformClient {
   async *reportOutcomes(
     reports: Iterable<records.OutcomeReport> | AsyncIterable<records.OutcomeReport>,
     options: CallOptions = {},
-  ): AsyncGenerator<ReportedOutcome, void, undefined> {
+  ): AsyncGenerator<ReportWithResult, void, undefined> {
     for await (const [report, end] of this.#lines<records.OutcomeReport, records.OutcomeEffect>(
       'outcomes',
       reports,
@@ -214,7 +214,7 @@ export class PlatformClient {
    * feed never ends, unless `follow` is false. Then it ends when there is nothing new.
    */
   async *events(
-    place: FeedPlace,
+    place: FeedPositionStore,
     { limit, follow = true }: FeedOptions = {},
     options?: CallOptions,
   ): AsyncGenerator<records.PlatformEvent, void, undefined> {
@@ -289,7 +289,7 @@ export class PlatformClient {
     list: string,
     changes: Iterable<records.ListChangeLine> | AsyncIterable<records.ListChangeLine>,
     options: CallOptions = {},
-  ): AsyncGenerator<MadeListChange, void, undefined> {
+  ): AsyncGenerator<ListChangeWithResult, void, undefined> {
     const path = formatEntriesPath(list);
     for await (const [change, end] of this.#lines<records.ListChangeLine, ListEffect>(path, changes, options))
       yield { change, ...end };

@@ -14,7 +14,7 @@ export interface InstallationIdentity {
  * The register that holds the id of the installation. In Redis, a start reads the id there if an earlier start was
  * interrupted before every partition had the id.
  */
-export const INSTALLATION_REGISTER = 'installation';
+export const INSTALLATION_ID_REGISTER = 'installation';
 
 /** The installation that a store must hold, because a file or folder beside the store names it. */
 export interface ExpectedInstallation {

@@ -36,7 +36,7 @@ import {
   type VerdictBody,
 } from '#decision/requests.ts';
 import { getPlatformSettings, type RuleSet } from '#decision/rules/rule-set.ts';
-import { noteScore } from '#decision/score-hints.ts';
+import { noteScoreToAnswer } from '#decision/score-hints.ts';
 import { NO_LISTS, type SharedLists } from '#decision/shared-lists.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
@@ -218,7 +218,7 @@ export class ScoringService {
     const turn = { operation: 'score', client, admitted };
     let deciding = choice.rules;
     const answer = await this.#updates.runTurn(turn, async ({ state: before, now }) => {
-      const hints = noteScore(before, requestFor(choice.rules), now).known();
+      const hints = noteScoreToAnswer(before, requestFor(choice.rules), now).known();
       const sightings = await countSightings(this.#parts, { client, choice, state: before, hints, now });
       const standing = this.#completeInput({ client, state: before, sightings, now });
       const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>

@@ -3,8 +3,8 @@ import { BOOLEAN_DOMAIN, type Fact } from './fact.ts';
 import { COOLDOWN_FACTS, HISTORY_FACTS, ORDER_FACTS, VELOCITY_FACTS } from './history.ts';
 import { KNOWN_DEVICE_FACTS } from './known-devices.ts';
 import {
+  ATTRIBUTE_COUNT_FACTS,
   ATTRIBUTE_FACTS,
-  ATTRIBUTE_VELOCITY_FACTS,
   CALENDAR_FACTS,
   LISTED_FACTS,
   RECENT_SCORE_HINT_FACTS,
@@ -56,7 +56,7 @@ const FACT_THEMES = {
   request: REQUEST_FACTS,
   calendar: CALENDAR_FACTS,
   'shared lists': LISTED_FACTS,
-  attributes: { ...ATTRIBUTE_FACTS, ...ATTRIBUTE_VELOCITY_FACTS },
+  attributes: { ...ATTRIBUTE_FACTS, ...ATTRIBUTE_COUNT_FACTS },
   conclusions: CONCLUDED_FACTS,
 } as const satisfies Record<string, Readonly<Record<string, Fact>>>;
 

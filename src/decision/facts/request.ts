@@ -118,7 +118,7 @@ export const ATTRIBUTE_FACTS = {
 const PSEUDONYM_ATTRIBUTE = 'an attribute that ruleset.yaml declares with pseudonym: true';
 
 /** Facts about the values of an attribute: how many values the payer has, and how many payers have the same value. */
-export const ATTRIBUTE_VELOCITY_FACTS = {
+export const ATTRIBUTE_COUNT_FACTS = {
   distinctAttribute: {
     kind: 'windowed',
     domain: createCountDomain(ATTRIBUTE_VALUES_MAX),

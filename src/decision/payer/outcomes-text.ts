@@ -36,8 +36,8 @@ const SAME_AMOUNT = RESULT_CODE_EXCLUSIVE_MAX;
 /** This is added to the number of a result if the order was turned away. */
 const TURNED_AWAY = 2 * RESULT_CODE_EXCLUSIVE_MAX;
 
-/** Encodes a tally for a state of `lastAt` (epoch ms). `decodeOutcomesRow` gives the same tally back. */
-export function encodeOutcomesRow(tally: OutcomeTally, lastAt: number): OutcomesRow {
+/** Encodes a tally for a state of `lastAt` (epoch ms). `decodeOutcomeTally` gives the same tally back. */
+export function encodeOutcomeTally(tally: OutcomeTally, lastAt: number): OutcomesRow {
   const { paidCount, unpaidCount, neitherCount, recent, older } = tally;
   if (paidCount + unpaidCount + neitherCount === 0) return 0;
   const orders = recent.toReversed();
@@ -61,8 +61,8 @@ export function encodeOutcomesRow(tally: OutcomeTally, lastAt: number): Outcomes
   return row;
 }
 
-/** Decodes a tally that `encodeOutcomesRow` wrote for a state of `lastAt`. */
-export function decodeOutcomesRow(row: OutcomesRow, lastAt: number): OutcomeTally {
+/** Decodes a tally that `encodeOutcomeTally` wrote for a state of `lastAt`. */
+export function decodeOutcomeTally(row: OutcomesRow, lastAt: number): OutcomeTally {
   if (row === 0) return NO_OUTCOMES;
   const [paidCount, unpaidCount, neitherCount, newestAge = 0, orders, amounts, reports, older] = row;
   const recent = unpackOrders(orders || '', lastAt - newestAge, (amounts || '').split(','));

@@ -4,7 +4,7 @@ import { NO_DAY_TALLIES } from './day-tallies.ts';
 import { decodeHints, encodeHints, type HintsRow } from './hints-document.ts';
 import { convertBetweenTimeAndAge } from './instant.ts';
 import { EMPTY_LADDER, type Ladder } from './ladder.ts';
-import { decodeOutcomesRow, encodeOutcomesRow, type OutcomesRow } from './outcomes-text.ts';
+import { decodeOutcomeTally, encodeOutcomeTally, type OutcomesRow } from './outcomes-text.ts';
 
 /**
  * The format of a stored client state. The stored form is a JSON array without names of members. It is stored for
@@ -63,7 +63,7 @@ export function encodeClientState(state: ClientState): string {
     state.changes,
     encodeLadder(state),
     state.events.map((event, index) => encodeEvent(event, state.events[index - 1], state.lastAt)),
-    encodeOutcomesRow(state.outcomes, state.lastAt),
+    encodeOutcomeTally(state.outcomes, state.lastAt),
     state.hints === null ? 0 : encodeHints(state.hints, state),
     // Two texts instead of one, because JSON.stringify is slower for a text that was concatenated.
     state.knownDevices.fingerprints || 0,
@@ -125,7 +125,7 @@ export function decodeClientState(text: string): ClientState {
     lastWaitMs: ladder === 0 ? 0 : (ladder[3] ?? 0),
     lastWaitLadder: ladder === 0 ? null : (ladder[4] ?? null),
     events: decodeEvents(events, lastAt),
-    outcomes: decodeOutcomesRow(outcomes, lastAt),
+    outcomes: decodeOutcomeTally(outcomes, lastAt),
     hints: hints === 0 ? null : decodeHints(hints, { lastAt, changes }),
     knownDevices: { fingerprints: knownFingerprints || '', ips: knownIps || '' },
     dayTallies: dayTallies || NO_DAY_TALLIES,

@@ -13,7 +13,7 @@ import {
   explainEmptyStore,
   explainOtherInstallation,
   explainSaltDifference,
-  INSTALLATION_REGISTER,
+  INSTALLATION_ID_REGISTER,
   type InstallationIdentity,
   requireExpectedInstallation,
 } from '#state/known-installation.ts';
@@ -87,7 +87,7 @@ export class InstallationCheck {
     if (held.size > 0 && kept === null && expected === null)
       throw new StoreUnavailable(explainLostSalt(name));
     this.#known = {
-      id: id ?? (await agreeOnText(this.#registers, INSTALLATION_REGISTER, expected?.id ?? randomUUID())),
+      id: id ?? (await agreeOnText(this.#registers, INSTALLATION_ID_REGISTER, expected?.id ?? randomUUID())),
       salt: await agreeOnText(this.#registers, SALT_REGISTER, expected?.salt ?? salt ?? createSalt()),
     };
     const unclaimed = PARTITION_TAGS.filter((one) => !held.has(one));
@@ -97,7 +97,7 @@ export class InstallationCheck {
 
   /** Finds what the masters hold: an id and a salt (null if there is none), and the partitions that have the id. */
   async #findHeld() {
-    const registered = await this.#registers.read(INSTALLATION_REGISTER);
+    const registered = await this.#registers.read(INSTALLATION_ID_REGISTER);
     const ids = await this.#readIds(PARTITION_TAGS);
     const { name } = this.#door.connection;
     const owners = new Map<string, string>(registered === null ? [] : [[registered, name]]);

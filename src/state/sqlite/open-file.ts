@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeOwnFolder } from '#base/files/folders.ts';
 import { SALT_REGISTER } from '#state/client-salt.ts';
-import { INSTALLATION_REGISTER, type InstallationIdentity } from '#state/known-installation.ts';
+import { INSTALLATION_ID_REGISTER, type InstallationIdentity } from '#state/known-installation.ts';
 import { type RunCall, StoreLate, StoreUnavailable, UnknownCursor } from '#state/store-errors.ts';
 import { explainStoreFailure } from '#state/store-health.ts';
 import type { FileReplacementWatch } from './file-watch.ts';
@@ -58,7 +58,7 @@ export function openSqliteFile(path: string, folder: string, begun: Installation
     putLogInPlace(db);
     db.exec(SCHEMA);
     keepRegister(db, SALT_REGISTER, begun.salt);
-    keepRegister(db, INSTALLATION_REGISTER, begun.id);
+    keepRegister(db, INSTALLATION_ID_REGISTER, begun.id);
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     return db;
   } catch (cause) {

@@ -7,7 +7,7 @@ import { ClockJumps, UNSETTLED_MS } from '#state/clock-jumps.ts';
 import { FollowedVersions } from '#state/documents.ts';
 import {
   type ExpectedInstallation,
-  INSTALLATION_REGISTER,
+  INSTALLATION_ID_REGISTER,
   requireExpectedInstallation,
 } from '#state/known-installation.ts';
 import { createAuditRows, createSharedListLog } from '#state/numbered-log.ts';
@@ -127,7 +127,7 @@ function openInstallation(path: string, dataDir: string, options: SqliteStoreOpt
   const db = openSqliteFile(path, dataDir, begun);
   const register = db.prepare('SELECT value FROM registers WHERE name = ?');
   const textIn = (name: string) => toTextOrNull(register.get(name)?.['value']) ?? '';
-  const installation = { id: textIn(INSTALLATION_REGISTER), salt: textIn(SALT_REGISTER) };
+  const installation = { id: textIn(INSTALLATION_ID_REGISTER), salt: textIn(SALT_REGISTER) };
   try {
     if (!isAccepted) requireExpectedInstallation(name, installation, expected);
     return { db, installation };

@@ -1,7 +1,7 @@
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
 import type { DraftWithOrigin } from '#workbench/authoring/desk/begun-draft.ts';
-import type { CompleteDraftResult } from '#workbench/authoring/desk/desk-thread.ts';
+import type { ReleasableFilesResult } from '#workbench/authoring/desk/desk-thread.ts';
 import { formatObstacle, type RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
 import type { Drafts, OpenedDraft } from '#workbench/authoring/drafts.ts';
 import { type DraftRevisionRef, ProposalRefused } from './proposals.ts';
@@ -41,7 +41,7 @@ export class ProposedDrafts {
     asker: PlatformName,
     version: RuleVersion,
     place: DraftRevisionRef,
-  ): Promise<Extract<CompleteDraftResult, { readonly ok: true }>> {
+  ): Promise<Extract<ReleasableFilesResult, { readonly ok: true }>> {
     const completed = await this.#desk().complete(
       asker,
       await this.openAsBegun(version, place),

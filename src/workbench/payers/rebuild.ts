@@ -20,7 +20,7 @@ import { getKnownHints } from '#decision/payer/hints.ts';
 import { getRemainingWaitMs } from '#decision/payer/ladder.ts';
 import type { KnownOrder } from '#decision/payer/order.ts';
 import { decodeClientState, encodeClientState } from '#decision/payer/state-document.ts';
-import { noteScore } from '#decision/score-hints.ts';
+import { noteScoreToAnswer } from '#decision/score-hints.ts';
 import type { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import { createClientKeys, SALT_REGISTER } from '#state/client-salt.ts';
 import { getRecordedOrderStage, type JournalEntry } from '#state/journal.ts';
@@ -152,7 +152,7 @@ function applyEntry(state: ClientState, entry: JournalEntry, orders: Map<string,
   const { at } = entry;
   switch (entry.kind) {
     case 'score':
-      return noteScore(state, entry.request, at).nextState;
+      return noteScoreToAnswer(state, entry.request, at).nextState;
     case 'verdict':
       return applyVerdict(state, entry.decision);
     case 'outcome': {

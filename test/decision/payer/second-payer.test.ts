@@ -11,7 +11,7 @@ import { excludeOldKnownDevices, listRememberedDevices } from '#decision/payer/k
 import { findSettledAmount, type OrderOutcome, toAskedOrderStage } from '#decision/payer/order.ts';
 import { roundTripState } from '#decision/payer/state-document.ts';
 import { getPlatformSettings } from '#decision/rules/rule-set.ts';
-import { noteScore } from '#decision/score-hints.ts';
+import { noteScoreToAnswer } from '#decision/score-hints.ts';
 import { NOW } from '../../rule-fixtures/random-states.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { clientKey } from './client-keys.ts';
@@ -108,7 +108,7 @@ class FirstPayer implements Payer {
       userAgentIsApp: sign === 'app',
     };
     const now = chooseEventTime(this.#state, clockMs);
-    const { nextState, known } = noteScore(this.#state, request, now);
+    const { nextState, known } = noteScoreToAnswer(this.#state, request, now);
     this.#state = roundTripState(nextState);
     const hints = known();
     return [...namesOf(hints), `${hints.devices?.fingerprints} known`];

@@ -11,13 +11,13 @@ import { readInputsByClient } from './input.ts';
 import {
   computeCandidateEffects,
   computeParetoFrontMembership,
+  countOrdersOfHistoryPart,
   createAnswersTable,
   isClosedBySql,
   isOpenedBySql,
   joinOutcomes,
-  readAnsweredOrderSums,
-  readHistoryPartOrders,
   readMedianOrderTime,
+  readOrderSumsWhere,
 } from './order-outcomes.ts';
 import { type ChooseRulesOfRequest, type ReplayAnswer, SideBySideReplays } from './replay.ts';
 
@@ -75,8 +75,8 @@ export async function runBacktest(evidence: Evidence, asked: BacktestAsk): Promi
       present: place === 0,
       changed,
       changedShare,
-      opened: await readAnsweredOrderSums(duck, isOpenedBySql(side)),
-      closed: await readAnsweredOrderSums(duck, isClosedBySql(side)),
+      opened: await readOrderSumsWhere(duck, isOpenedBySql(side)),
+      closed: await readOrderSumsWhere(duck, isClosedBySql(side)),
       closedPayments: await countPreventedPayments(duck, reversals, isClosedBySql(side)),
       earlier: before,
       later: after,
@@ -100,8 +100,8 @@ export async function runBacktest(evidence: Evidence, asked: BacktestAsk): Promi
     undecidable,
     splitAt,
     parts: {
-      earlier: await readHistoryPartOrders(duck, 'earlier', splitAt),
-      later: await readHistoryPartOrders(duck, 'later', splitAt),
+      earlier: await countOrdersOfHistoryPart(duck, 'earlier', splitAt),
+      later: await countOrdersOfHistoryPart(duck, 'later', splitAt),
     },
     reversals,
     emptyLists: lists,

@@ -71,7 +71,7 @@ export function isClosedBySql(side: number): string {
  * Reads the sums of orders and their money by outcome and currency, over the rows of `answered_orders` that meet the
  * SQL condition `which`.
  */
-export async function readAnsweredOrderSums(duck: QueryEngine, which: string): Promise<OrderSums> {
+export async function readOrderSumsWhere(duck: QueryEngine, which: string): Promise<OrderSums> {
   return readOrderSums(
     await duck.rows(`SELECT currency, ${ORDER_SUMS_SQL} FROM (SELECT *, 1 AS orders FROM answered_orders WHERE ${which})
       GROUP BY currency`),
@@ -100,7 +100,7 @@ function partConditionSql(part: HistoryPart, splitAt: number): string {
  * Reads how many orders of one part of the history had which outcome, and the times of its first and last order.
  * `splitAt` (epoch ms) divides the earlier part from the later.
  */
-export async function readHistoryPartOrders(
+export async function countOrdersOfHistoryPart(
   duck: QueryEngine,
   part: HistoryPart,
   splitAt: number,

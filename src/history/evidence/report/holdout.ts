@@ -88,9 +88,9 @@ interface HoldoutAsk {
 }
 
 /**
- * Measures the effect of every rule that has a holdout. The keys are file and name, like `groups/blocked-by-unpaid-chain`. It is a
- * triggered analysis by intention to treat (Deng and Hu, Diluted treatment effect estimation for trigger analysis,
- * 2015).
+ * Measures the effect of every rule that has a holdout. The keys are file and name, like
+ * `groups/blocked-by-unpaid-chain`. It is a triggered analysis by intention to treat (Deng and Hu, Diluted treatment
+ * effect estimation for trigger analysis, 2015).
  *
  * In each period of its draw, a client enters at the first score or verdict in which the rule was reached, matched
  * and could be skipped. Nothing before that moment depends on the draw. All the client's orders after it count for

@@ -144,7 +144,7 @@ async function check({ rulesDir, draft, lists, reader }: Checking): Promise<Chec
 
 type Completing = Readonly<{ rulesDir: string; draft: DraftWithOrigin; draftOwner: PlatformName }>;
 
-function complete({ rulesDir, draft, draftOwner }: Completing): CompleteDraftResult {
+function complete({ rulesDir, draft, draftOwner }: Completing): ReleasableFilesResult {
   const completed = restoreForeignDraftParts(rulesDir, draft, draftOwner);
   if (!completed.ok) return { ok: false, problems: cutProblems(completed.problems) };
   return { ok: true, files: [...completed.files], digest: computeDigest(completed.files) };
@@ -244,7 +244,7 @@ export interface CheckedDraft {
 }
 
 /** The files that would be released with a draft, or the problems that prevent its release. */
-export type CompleteDraftResult =
+export type ReleasableFilesResult =
   | { readonly ok: true; readonly files: DraftText['files']; readonly digest: string }
   | { readonly ok: false; readonly problems: readonly RuleProblem[] };
 

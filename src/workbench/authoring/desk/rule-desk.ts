@@ -14,10 +14,10 @@ import { DraftRefused, type DraftToSave, type SaveDraftResult } from '#workbench
 import type { DraftWithOrigin } from './begun-draft.ts';
 import type {
   CheckedDraft,
-  CompleteDraftResult,
   DeskJobs,
   DeskReleaseObstacle,
   OpenedFolder,
+  ReleasableFilesResult,
   ReleaseCheck,
 } from './desk-thread.ts';
 import type { VisibleSharedLists } from './examine.ts';
@@ -120,7 +120,7 @@ export class RuleDesk {
     owner: PlatformName,
     draft: DraftWithOrigin,
     draftOwner: PlatformName,
-  ): Promise<CompleteDraftResult> {
+  ): Promise<ReleasableFilesResult> {
     return this.#threads.run('complete', { rulesDir: this.rulesDir, draft, draftOwner }, { owner });
   }
 
