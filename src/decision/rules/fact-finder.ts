@@ -23,35 +23,60 @@ interface AnsweredQuestion extends Omit<QuestionWithFacts, 'facts'> {
 
 /**
  * Returns each question of the catalogue with its facts. The declared attributes follow the fact `attribute`. If a
- * word is given, returns only facts that match it. A fact matches if its name, description, values or question
- * contain the word, or if other products call the fact by this word.
+ * text is given, returns only facts that match it. A fact matches if its name, description, values or question
+ * contain the text, or if other products call the fact by this text. If no fact matches the whole text, returns the
+ * facts that match each of its words.
  */
 export function listQuestionsWithFacts(
   declared: DeclaredAttributes,
-  word: string | null,
+  text: string | null,
 ): readonly AnsweredQuestion[] {
+  const all = listAllQuestions(declared);
+  if (text === null) return all;
+  const matching = keepFacts(all, createFactTest(text));
+  if (matching.length > 0) return matching;
+  const tests = splitAtBlanks(text).map(createFactTest);
+  return keepFacts(all, (fact, question) => tests.every((matches) => matches(fact, question)));
+}
+
+/** Returns those words of a text that match a fact, each by itself. */
+export function listMatchingWords(declared: DeclaredAttributes, text: string): readonly string[] {
+  const all = listAllQuestions(declared);
+  return splitAtBlanks(text).filter((word) => keepFacts(all, createFactTest(word)).length > 0);
+}
+
+function splitAtBlanks(text: string): readonly string[] {
+  return text.split(/\s+/).filter((word) => word !== '');
+}
+
+function listAllQuestions(declared: DeclaredAttributes): readonly AnsweredQuestion[] {
   const own = [...declared.values()].map((attribute) =>
     summarizeFact(formatAttributeFactLabel(attribute.name), createAttributeFact(attribute)),
   );
-  return QUESTIONS_WITH_FACTS.flatMap((question) => {
-    const all = question.facts.flatMap((name) => {
+  return QUESTIONS_WITH_FACTS.map((question) => {
+    const facts = question.facts.flatMap((name) => {
       const fact = FACTS.get(name);
       return fact === undefined ? [] : [summarizeFact(name, fact), ...(name === 'attribute' ? own : [])];
     });
-    const facts =
-      word === null || containsText(question.question, word) ? all : all.filter(createFactTest(word));
-    return facts.length === 0 ? [] : [{ ...question, facts }];
+    return { ...question, facts };
   });
 }
 
-function createFactTest(word: string): (fact: FactSummary) => boolean {
-  const called = new Set<string>(findFactsBySynonym(word));
-  return ({ name, values, description }) =>
-    called.has(name) || [name, values, description].some((text) => containsText(text, word));
+type FactTest = (fact: FactSummary, question: string) => boolean;
+
+/** Returns the facts that pass the test, by question. Leaves out questions without such a fact. */
+function keepFacts(questions: readonly AnsweredQuestion[], matches: FactTest): readonly AnsweredQuestion[] {
+  return questions
+    .map((one) => ({ ...one, facts: one.facts.filter((fact) => matches(fact, one.question)) }))
+    .filter(({ facts }) => facts.length > 0);
 }
 
-function containsText(text: string, word: string): boolean {
-  return text.toLowerCase().includes(word.toLowerCase());
+function createFactTest(searched: string): FactTest {
+  const called = new Set<string>(findFactsBySynonym(searched));
+  const part = searched.toLowerCase();
+  return ({ name, values, description }, question) =>
+    called.has(name) ||
+    [name, values, description, question].some((text) => text.toLowerCase().includes(part));
 }
 
 /** Returns the facts that other products call by this word. */

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
-import { type FactSummary, listQuestionsWithFacts } from '#decision/rules/fact-finder.ts';
+import { type FactSummary, listMatchingWords, listQuestionsWithFacts } from '#decision/rules/fact-finder.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { FindingsError } from '#workbench/commands/exit.ts';
 import { formatTable, print } from '#workbench/commands/print.ts';
@@ -12,7 +12,7 @@ export function addFactsCommand(rules: Command): void {
   rules
     .command('facts [version] [word...]')
     .description(
-      'list the facts that rules may use, by question, each with an example; with a version also its attributes; with a word only matching facts, also by the names of other products',
+      'list the facts that rules may use, by question, each with an example; with a version also its attributes; with words only the facts that match all of them, also by the names of other products',
     )
     .option('--json', 'print {version, questions}')
     .action((version: string | undefined, word: string[], options: { json?: true }) =>
@@ -24,13 +24,16 @@ export function addFactsCommand(rules: Command): void {
 function printFacts(first: string | undefined, others: readonly string[], json: boolean): void {
   const version = first !== undefined && isRuleVersion(basename(first)) ? first : null;
   const words = version === null && first !== undefined ? [first, ...others] : others;
-  const word = words.length === 0 ? null : words.join(' ');
+  const text = words.length === 0 ? null : words.join(' ');
   const declared = version === null ? NO_DECLARED_ATTRIBUTES : loadSoundRuleSet(version).attributes;
-  const questions = listQuestionsWithFacts(declared, word);
-  if (questions.length === 0)
+  const questions = listQuestionsWithFacts(declared, text);
+  if (questions.length === 0) {
+    const matching = listMatchingWords(declared, text ?? '').map((word) => `"${word}"`);
+    const hint = matching.length === 0 ? '' : `; these words alone match some: ${matching.join(', ')}`;
     throw new FindingsError(
-      `no fact matches "${word}"; "rules facts" prints all. What only the caller knows is an attribute: see "rules facts attribute"`,
+      `no fact matches "${text}"${hint}; "rules facts" prints all. What only the caller knows is an attribute: see "rules facts attribute"`,
     );
+  }
   print(json ? JSON.stringify({ version, questions }) : questions.map(formatQuestion).join('\n\n'));
 }
 
