@@ -37,6 +37,11 @@ if (values.help) {
   process.exit();
 }
 
+if (values.key === '' || values['owner-key'] === '') {
+  console.error(USAGE);
+  process.exit(2);
+}
+
 const checkout = new ScoringClient({ baseUrl: values.url, accessKey: values.key });
 const owner = new PlatformClient({ baseUrl: values['platform-url'], accessKey: values['owner-key'] });
 

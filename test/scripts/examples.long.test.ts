@@ -103,6 +103,13 @@ describe('an example of a checkout', () => {
     expect(status).to.equal(0);
     expect(stdout.toString()).to.match(/^npm run -s example -- --key KEY --owner-key OWNER_KEY/);
   });
+
+  for (const options of [[], ['--key', 'ka_1'], ['--owner-key', 'ka_1']])
+    it(`says how it is used to whoever gives ${options[0] === undefined ? 'no key' : `only ${options[0]}`}`, () => {
+      const { stderr, status } = spawnSync(process.execPath, [join(EXAMPLES, 'checkout.ts'), ...options]);
+      expect(status).to.equal(2);
+      expect(stderr.toString()).to.match(/^npm run -s example -- --key KEY --owner-key OWNER_KEY/);
+    });
 });
 
 describe('npm run demo', () => {
