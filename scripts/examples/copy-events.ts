@@ -5,7 +5,7 @@ import { NoAnswerError, PlatformClient, type PlatformEvent } from '#sdk/client.t
 /**
  * Keeps a SQLite file of your own up to date with all that happened, with each event exactly once:
  *
- *   node scripts/examples/copy-events.ts --key KEY --file events.db
+ *   node_modules/.bin/node scripts/examples/copy-events.ts --key KEY --file events.db
  *
  * The program may be killed at any moment and started again. The key needs the operation `events`. In a project of
  * your own the import is `client-scoring-client`. With PostgreSQL only the placeholders of the statements differ.

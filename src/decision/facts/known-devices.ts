@@ -16,8 +16,16 @@ import {
 } from './fact.ts';
 
 const KINDS = {
-  fingerprints: { name: 'fingerprint', of: 'a payer who showed no fingerprint within 24 hours' },
-  ips: { name: 'IP address', of: 'a payer who showed no IP address within 24 hours' },
+  fingerprints: {
+    name: 'fingerprint',
+    oneName: 'A fingerprint',
+    of: 'a payer who showed no fingerprint within 24 hours',
+  },
+  ips: {
+    name: 'IP address',
+    oneName: 'An IP address',
+    of: 'a payer who showed no IP address within 24 hours',
+  },
 } as const;
 
 type Kind = keyof typeof KINDS;
@@ -31,13 +39,13 @@ export const KNOWN_DEVICE_FACTS = {
 } as const satisfies Record<string, Fact>;
 
 function createFirstSeenFact(kind: Kind) {
-  const { name, of } = KINDS[kind];
+  const { name, oneName, of } = KINDS[kind];
   const absence: FactAbsence = { of, mistakenFor: 0 };
   return toOnDemandFact(
     plainFactIfKnown(
       SECONDS_DOMAIN,
       'seconds',
-      `Since a score of this payer first had the ${name} of the last score, to the minute. A ${name} that no score had in the ${KNOWN_DEVICE_DAYS} days before, or that ${KNOWN_DEVICES_MAX} newer ones have displaced, is new. ${formatAbsence(absence)}`,
+      `Since a score of this payer first had the ${name} of the last score, to the minute. ${oneName} that no score had in the ${KNOWN_DEVICE_DAYS} days before, or that ${KNOWN_DEVICES_MAX} newer ones have displaced, is new. ${formatAbsence(absence)}`,
       absence,
       ({ hints, state, now }) => {
         const id = hints[kind].at(-1);
