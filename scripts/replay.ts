@@ -1,10 +1,13 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { formatCount } from '#base/count-text.ts';
 import { ListenError } from '#checkout/http/server/listener.ts';
 import { NoUsableRuleSet } from '#checkout/rollout/loaded-rules.ts';
 import { ConfigError } from '#config.ts';
+import { findNearestName } from '#decision/rules/problem.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { EXIT_CODES, toExitCode } from '#workbench/commands/exit.ts';
 import { createProgressBar } from '#workbench/commands/print.ts';
+import { CSV_MEMBERS } from './replay/csv-payments.ts';
 import { UnexpectedAnswer } from './replay/driver.ts';
 import { InputError } from './replay/recorded-payments.ts';
 import { replay } from './replay/replay.ts';
@@ -36,17 +39,17 @@ async function main(): Promise<void> {
     .option(
       '--column <member=heading>',
       'the column of a CSV file that holds a member, like clientIdKey=customer; may be repeated',
-      collectPairs,
+      collectMembers,
     )
     .option(
       '--constant <member=value>',
       'the value of a member in every row of a CSV file, like method=card; may be repeated',
-      collectPairs,
+      collectMembers,
     )
     .option(
       '--value <member:text=value>',
       'what a text in a CSV file stands for, like outcome:paid=PAID; may be repeated',
-      collectPairs,
+      collectMemberTexts,
     )
     .option(
       '--data-dir <folder>',
@@ -68,6 +71,33 @@ function collectPairs(text: string, pairs: Pairs = new Map()): Pairs {
   const at = text.indexOf('=');
   if (at < 1 || at === text.length - 1) throw new InvalidArgumentError('It must look like NAME=VALUE.');
   return new Map([...pairs, [text.slice(0, at), text.slice(at + 1)]]);
+}
+
+/** Adds `MEMBER=VALUE`. An unknown member is refused, because it would change nothing. */
+function collectMembers(text: string, pairs?: Pairs): Pairs {
+  const collected = collectPairs(text, pairs);
+  for (const member of collected.keys()) requireMember(member);
+  return collected;
+}
+
+/** Adds `MEMBER:TEXT=VALUE`. */
+function collectMemberTexts(text: string, pairs?: Pairs): Pairs {
+  const collected = collectPairs(text, pairs);
+  for (const replaced of collected.keys()) {
+    const [member = '', ...rest] = replaced.split(':');
+    if (rest.join(':') === '') throw new InvalidArgumentError('It must look like MEMBER:TEXT=VALUE.');
+    requireMember(member);
+  }
+  return collected;
+}
+
+function requireMember(member: string): void {
+  if (CSV_MEMBERS.includes(member)) return;
+  const nearest = findNearestName(member, CSV_MEMBERS);
+  const meant = nearest === null ? '' : ` Did you mean "${nearest}"?`;
+  throw new InvalidArgumentError(
+    `There is no member "${member}".${meant} The members are ${CSV_MEMBERS.join(', ')}.`,
+  );
 }
 
 type Pairs = ReadonlyMap<string, string>;
@@ -97,7 +127,7 @@ async function run(path: string, options: Options): Promise<void> {
   if (badLines.length === 0) return;
   for (const line of badLines.slice(0, BAD_LINES_SHOWN)) console.error(line);
   const others = badLines.length - BAD_LINES_SHOWN;
-  if (others > 0) console.error(`and ${others} more lines that could not be replayed`);
+  if (others > 0) console.error(`and ${formatCount(others, 'more line')} that could not be replayed`);
   process.exitCode = EXIT_CODES.findings;
 }
 

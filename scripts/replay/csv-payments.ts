@@ -23,6 +23,30 @@ export interface CsvMapping {
   readonly values: ReadonlyMap<string, string>;
 }
 
+/** The members that a CSV file may have, by which `CsvMapping` names them. README.md says what they mean. */
+export const CSV_MEMBERS: readonly string[] = [
+  'kind',
+  'at',
+  'clientIdKey',
+  'orderRef',
+  'sellPointKey',
+  'amountRequested',
+  'method',
+  'toPayCurrency',
+  'fingerprint',
+  'ip',
+  'userAgent',
+  'jsOk',
+  'honeypotTriggered',
+  'outcome',
+  'outcomeAt',
+  'cause',
+  'abuse',
+  'requisiteRef',
+  'acceptorKeys',
+  'expiresAt',
+];
+
 export const NO_MAPPING: CsvMapping = { columns: new Map(), constants: new Map(), values: new Map() };
 
 /**

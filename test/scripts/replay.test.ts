@@ -393,6 +393,39 @@ describe('npm run replay', () => {
     );
   });
 
+  it('refuses a member that it does not know, in each option that names one', async () => {
+    const members =
+      'The members are kind, at, clientIdKey, orderRef, sellPointKey, amountRequested, method, toPayCurrency, fingerprint, ip, userAgent, jsOk, honeypotTriggered, outcome, outcomeAt, cause, abuse, requisiteRef, acceptorKeys, expiresAt.';
+    for (const [option, form, pair, why] of [
+      [
+        'column',
+        'member=heading',
+        'fingreprint=card_hash',
+        `There is no member "fingreprint". Did you mean "fingerprint"? ${members}`,
+      ],
+      ['column', 'member=heading', 'device=card_hash', `There is no member "device". ${members}`],
+      [
+        'constant',
+        'member=value',
+        'methd=card',
+        `There is no member "methd". Did you mean "method"? ${members}`,
+      ],
+      [
+        'value',
+        'member:text=value',
+        'outcom:x=PAID',
+        `There is no member "outcom". Did you mean "outcome"? ${members}`,
+      ],
+      ['value', 'member:text=value', 'outcome=PAID', 'It must look like MEMBER:TEXT=VALUE.'],
+    ] as const) {
+      const { exitCode, stderr } = await replayed(['payments.csv', `--${option}`, pair]);
+      expect([exitCode, stderr.split('\n')[0]]).to.deep.equal([
+        2,
+        `error: option '--${option} <${form}>' argument '${pair}' is invalid. ${why}`,
+      ]);
+    }
+  });
+
   it("answers the guide's question about payments of one's own", async () => {
     const guide = readFileSync(join(ROOT, 'scripts', 'replay', 'README.md'), 'utf8');
     const [csv, command, answer] = blocksOf(guide).map(({ text }) => text);
