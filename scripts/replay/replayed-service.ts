@@ -9,7 +9,7 @@ import { ConfigError, getOrCreateSignalSecret, readConfig } from '#config.ts';
 import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { createAttributePseudonymizer } from '#decision/pseudonym.ts';
 import { compileWithOtherHmacs } from '#decision/rules/evaluate/compile.ts';
-import type { RuleSet } from '#decision/rules/rule-set.ts';
+import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 import { openStoreBesideArchiveFolder } from '#history/archive/archived-salt.ts';
 import { createDirectRuleReader } from '#state/rule-folders/direct-reader.ts';
 import type { Store } from '#state/store.ts';
@@ -60,9 +60,10 @@ export async function withReplayedService<T>(
   try {
     const config = readConfig({ ...env, DATA_DIR: folder });
     if (config.redisUrl === null) refuseUsed(join(folder, 'scoring.sqlite'));
-    const rules = (
-      await LoadedRules.read(config.rulesDir, createDirectRuleReader(config.rulesDir))
-    ).requireReleased(config.ruleVersion);
+    const rules = chooseRules(
+      await LoadedRules.read(config.rulesDir, createDirectRuleReader(config.rulesDir)),
+      config.ruleVersion,
+    );
     const store = await openStoreBesideArchiveFolder({ ...config, salt: SALT }, (error) =>
       console.error(`store: ${error.message}`),
     );
@@ -82,6 +83,15 @@ export async function withReplayedService<T>(
   } finally {
     if (dataDir === null) rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * Returns the rules of the wanted version, which may be a draft: nobody is answered by a replay. Without a wanted
+ * version it returns the released rules with which a service would start.
+ */
+function chooseRules(loaded: LoadedRules, wanted: RuleVersion | null): RuleSet {
+  const named = wanted === null ? null : loaded.findByVersion(wanted);
+  return named ?? loaded.requireReleased(wanted);
 }
 
 function start(

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -372,6 +372,18 @@ describe('npm run replay', () => {
       env: { ...process.env, REDIS_URL: '', RULE_VERSION, TMPDIR: temporary, ...env },
     });
 
+  /** Writes the payments of the guide. Returns the arguments of its command, and the answer that it quotes. */
+  function writeGuidesPayments(): { readonly args: readonly string[]; readonly answer: string } {
+    const guide = readFileSync(join(ROOT, 'scripts', 'replay', 'README.md'), 'utf8');
+    const [csv = '', command = '', answer = ''] = blocksOf(guide).map(({ text }) => text);
+    writeFileSync(join(folder, 'payments.csv'), csv);
+    const words = command
+      .replaceAll('\\\n', ' ')
+      .split(/\s+/)
+      .filter((word) => word !== '');
+    return { args: words.slice(words.indexOf('--') + 1), answer: answer.trimEnd() };
+  }
+
   it('drives the service by the clock of the data and prints the figures as JSON', async () => {
     const path = ndjson(join(folder, 'payments.ndjson'), DOZEN);
     const { exitCode, stdout, stderr } = await replayed([path, '--json']);
@@ -427,17 +439,36 @@ describe('npm run replay', () => {
   });
 
   it("answers the guide's question about payments of one's own", async () => {
-    const guide = readFileSync(join(ROOT, 'scripts', 'replay', 'README.md'), 'utf8');
-    const [csv, command, answer] = blocksOf(guide).map(({ text }) => text);
-    writeFileSync(join(folder, 'payments.csv'), csv ?? '');
-    const words = (command ?? '')
-      .replaceAll('\\\n', ' ')
-      .split(/\s+/)
-      .filter((word) => word !== '');
-    const { exitCode, stderr, stdout } = await replayed(words.slice(words.indexOf('--') + 1));
+    const { args, answer } = writeGuidesPayments();
+    const { exitCode, stderr, stdout } = await replayed(args);
     expect([exitCode, stderr]).to.deep.equal([0, '']);
     const withoutRules = stdout.replace(/^rules p2.*\n/m, '');
-    expect(withoutRules.slice(0, answer?.trimEnd().length)).to.equal(answer?.trimEnd());
+    expect(withoutRules.slice(0, answer.length)).to.equal(answer);
+  });
+
+  it('tries a draft, as the guide does, which no service lets decide', async () => {
+    const { args } = writeGuidesPayments();
+    const rulesDir = join(folder, 'rules');
+    const [released, draft] = [join(rulesDir, 'p2.v10'), join(rulesDir, 'p2.v11')];
+    cpSync(join(ROOT, 'rules', 'p2.v10'), released, { recursive: true });
+    const made = await runNode(
+      [join(ROOT, 'bin', 'scoring.js'), 'rules', 'new', 'p2.v11', '--from', 'p2.v10'],
+      {
+        cwd: folder,
+        env: { ...process.env, RULES_DIR: rulesDir },
+      },
+    );
+    expect([made.exitCode, made.stderr]).to.deep.equal([0, '']);
+    const env = { RULES_DIR: rulesDir, RULE_VERSION: 'p2.v11' };
+    const { exitCode, stderr, stdout } = await replayed([...args, '--json'], env);
+    expect([exitCode, stderr]).to.deep.equal([0, '']);
+    expect(JSON.parse(stdout)).to.deep.include({ payments: 5, ruleVersion: 'p2.v11' });
+    writeFileSync(join(draft, 'ladder.yaml'), 'levels: 7\n');
+    const refused = await replayed([...args, '--json'], env);
+    expect([refused.exitCode, refused.stderr.split('\n')[0]]).to.deep.equal([
+      3,
+      'error: no rule set can decide, because p2.v11 has problems:',
+    ]);
   });
 
   it("replays hints, bindings, several reports of an order, and reversals of a merchant's history", async () => {
