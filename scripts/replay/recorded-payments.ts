@@ -1,8 +1,9 @@
 import { open } from 'node:fs/promises';
 import { isJsonObject, type JsonObject, parseJsonObjectOrNull } from '#base/files/json-object.ts';
+import { DECIMAL_PATTERN } from '#decision/payer/amount.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { OUTCOME_CAUSES, OUTCOMES, type Outcome, type OutcomeCause } from '#decision/payer/order.ts';
-import { type CsvMapping, NO_MAPPING, readCsvFile } from './csv-payments.ts';
+import { type CsvMapping, type CsvRecordOrProblem, NO_MAPPING, readCsvFile } from './csv-payments.ts';
 
 /** The members that every line of the file has. README.md lists them. */
 interface RecordedLine {
@@ -112,6 +113,7 @@ async function* readCsvLines(path: string, mapping: CsvMapping): AsyncGenerator<
     throw new InputError(explainUnreadable(path, cause), { cause });
   });
   requireColumns(path, headings, mapping);
+  refuseDecimalCommas(path, rows, mapping);
   for (const row of rows) {
     const { line } = row;
     yield {
@@ -142,6 +144,28 @@ function requireColumns(path: string, headings: readonly string[], { columns, co
       `Say which column it is: --column ${missing[0]}=HEADING, or what it is in every row: --constant ${missing[0]}=VALUE`,
   );
 }
+
+/**
+ * Throws InputError when a CSV file has an amount with a comma. It is not guessed whether decimals or thousands follow
+ * the comma.
+ */
+function refuseDecimalCommas(
+  path: string,
+  rows: readonly CsvRecordOrProblem[],
+  { columns }: CsvMapping,
+): void {
+  for (const row of rows) {
+    const amount = 'record' in row ? row.record['amountRequested'] : null;
+    if (typeof amount !== 'string' || !AMOUNT_WITH_COMMA.test(amount)) continue;
+    const heading = columns.get('amountRequested') ?? 'amountRequested';
+    throw new InputError(
+      `${path}:${row.line}: column "${heading}" has the amount ${JSON.stringify(amount)}; ` +
+        'decimals take a point, like 25.00, and thousands take nothing. Export the amounts so',
+    );
+  }
+}
+
+const AMOUNT_WITH_COMMA = /^\d[\d.' ]*,[\d.,]*$/;
 
 const REQUIRED_MEMBERS = [
   'at',
@@ -192,7 +216,7 @@ function askedIn(field: Fields) {
   return {
     sellPointKey: field.text('sellPointKey'),
     method: field.text('method'),
-    amountRequested: field.text('amountRequested'),
+    amountRequested: field.decimal('amountRequested'),
     orderRef: field.text('orderRef'),
     toPayCurrency: field.optionalText('toPayCurrency'),
     fingerprint: field.optionalText('fingerprint'),
@@ -230,6 +254,8 @@ function readLimits(field: Fields): Pick<RecordedBinding, 'method' | 'expiresAt'
   };
 }
 
+const DECIMAL = new RegExp(DECIMAL_PATTERN);
+
 /** Reads the members of one line, and refuses it at the first bad one. */
 class Fields {
   readonly #members: JsonObject;
@@ -240,6 +266,12 @@ class Fields {
 
   text(name: string): string {
     return this.#required(name, isText, 'a JSON string that is not empty');
+  }
+
+  decimal(name: string): string {
+    const text = this.text(name);
+    if (DECIMAL.test(text)) return text;
+    throw this.#unlike(name, 'digits, with a point before decimals, like "25.00"');
   }
 
   texts(name: string): readonly string[] {

@@ -283,6 +283,22 @@ describe('a CSV file of recorded payments', () => {
     ]);
   });
 
+  it('is refused at the first amount with a comma, because nobody knows what follows the comma', async () => {
+    const columns = { amountRequested: 'sum' };
+    const constants = { sellPointKey: 'shop', method: 'card' };
+    const rows = (...sums: readonly string[]) =>
+      ['at;clientIdKey;orderRef;sum', ...sums.map((sum, at) => `${START};ann;o-${at};${sum}`)].join('\n');
+    for (const sum of ['35,00', '1.035,00', '1 035,00', '1,035.00'])
+      expect(await refusalOfFile(rows('35', '35.00', sum, '7,00'), { columns, constants })).to.equal(
+        `payments.csv:4: column "sum" has the amount "${sum}"; decimals take a point, like 25.00, and thousands take nothing. Export the amounts so`,
+      );
+    const { events } = await readRecordedHistory(
+      written(rows('35', '35.00')),
+      mapping({ columns, constants }),
+    );
+    expect(events).to.have.lengthOf(2);
+  });
+
   it('is refused without the columns that every payment needs, with the way to name them', async () => {
     expect(
       await refusalOfFile(`when,clientIdKey,orderRef,amountRequested,method\n${START},ann,o-1,25,card\n`),
@@ -393,7 +409,7 @@ describe('npm run replay', () => {
 
   it('leaves out a line that is bad or refused, says where and why, and ends with exit code 1', async () => {
     const paid = { orderRef: 'order-2', outcome: 'PAID', outcomeAt: START + 9 };
-    const refused = { ...LINE, ...paid, amountRequested: '1e3' };
+    const refused = { ...LINE, ...paid, toPayCurrency: 'EUROS' };
     const path = ndjson(join(folder, 'payments.ndjson'), [LINE, refused, { ...LINE, method: 7 }]);
     const { exitCode, stdout, stderr } = await replayed([path, '--json']);
     const { payments, badLines, requests } = JSON.parse(stdout);
