@@ -36,7 +36,7 @@ function formatIntroduction(path: string, replayed: ReplayResult): string {
   const from = new Date(time.firstAt).toISOString();
   const to = new Date(time.lastAt).toISOString();
   return [
-    `${path}: ${formatWhole(observations.length)} recorded payments, ${from} to ${to}`,
+    `${path}: ${formatCount(observations.length, 'recorded payment')}, ${from} to ${to}`,
     ...(badLines.length === 0 ? [] : [`not replayed: ${formatCount(badLines.length, 'line')}`]),
     `rules ${ruleVersion} sha256:${digest}, store ${storeName}`,
   ].join('\n');

@@ -12,6 +12,7 @@ import {
   readRecordedHistory,
 } from '../../scripts/replay/recorded-payments.ts';
 import type { ReplayResult } from '../../scripts/replay/replay.ts';
+import { formatReplayReport } from '../../scripts/replay/report.ts';
 import { summarizeReplay } from '../../scripts/replay/summary.ts';
 import { versionOf } from '../checkout/rollout/rule-folders.ts';
 import { blocksOf } from '../guide-blocks.ts';
@@ -368,6 +369,25 @@ describe('the summary of a replay', () => {
   });
 });
 
+describe('the report of a replay', () => {
+  const introductionOf = (...observations: readonly Observation[]) => {
+    const replayed = replayOf(observations);
+    return formatReplayReport('payments.csv', replayed, summarizeReplay(replayed))
+      .split('\n\n')[0]
+      ?.split('\n');
+  };
+  const PERIOD = '2026-01-05T12:00:00.000Z to 2026-01-05T13:00:00.000Z';
+  const RULES = 'rules p2.v10 sha256:d1, store sqlite';
+
+  it('counts one payment and many', () => {
+    expect(introductionOf(seen({}))).to.deep.equal([`payments.csv: 1 recorded payment, ${PERIOD}`, RULES]);
+    expect(introductionOf(...Array.from({ length: 1200 }, () => seen({})))).to.deep.equal([
+      `payments.csv: 1,200 recorded payments, ${PERIOD}`,
+      RULES,
+    ]);
+  });
+});
+
 describe('npm run replay', () => {
   let folder: string;
   let temporary: string;
@@ -421,6 +441,19 @@ describe('npm run replay', () => {
     );
   });
 
+  it('shows twenty of the lines that were left out, and counts the others', async () => {
+    for (const [bad, told] of [
+      [21, 'and 1 more line that could not be replayed'],
+      [22, 'and 2 more lines that could not be replayed'],
+    ] as const) {
+      const lines = Array.from({ length: bad }, () => ({ ...LINE, method: 7 }));
+      const { exitCode, stderr } = await replayed([
+        ndjson(join(folder, 'payments.ndjson'), [LINE, ...lines]),
+      ]);
+      expect([exitCode, stderr.trimEnd().split('\n').slice(20)]).to.deep.equal([1, [told]]);
+    }
+  });
+
   it('refuses a member that it does not know, in each option that names one', async () => {
     const members =
       'The members are kind, at, clientIdKey, orderRef, sellPointKey, amountRequested, method, toPayCurrency, fingerprint, ip, userAgent, jsOk, honeypotTriggered, outcome, outcomeAt, cause, abuse, requisiteRef, acceptorKeys, expiresAt.';
@@ -458,8 +491,8 @@ describe('npm run replay', () => {
     const { args, answer } = writeGuidesPayments();
     const { exitCode, stderr, stdout } = await replayed(args);
     expect([exitCode, stderr]).to.deep.equal([0, '']);
-    const withoutRules = stdout.replace(/^rules p2.*\n/m, '');
-    expect(withoutRules.slice(0, answer.length)).to.equal(answer);
+    const withoutDigest = stdout.replace(/sha256:[0-9a-f]{64}/, 'sha256:..');
+    expect(withoutDigest.slice(0, answer.length)).to.equal(answer);
   });
 
   it('tries a draft, as the guide does, which no service lets decide', async () => {
