@@ -8,6 +8,8 @@ export interface Observation {
   readonly clientGroup: ClientGroup;
   /** The payment score that was answered before the outcome of this payment was known. */
   readonly paymentScore: number;
+  /** Whether a user agent was recorded. Without one the score is asked without one, as programs ask. */
+  readonly hasUserAgent: boolean;
   readonly isBotAtScore: boolean;
   readonly verdict: Verdict;
   readonly isBotAtVerdict: boolean;

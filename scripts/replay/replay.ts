@@ -159,6 +159,7 @@ class Replayer {
       clientIdKey: payment.clientIdKey,
       clientGroup,
       paymentScore: Number(paymentScore),
+      hasUserAgent: payment.userAgent !== null,
       isBotAtScore: isBot,
       verdict: answer.verdict,
       isBotAtVerdict: answer.isBot,

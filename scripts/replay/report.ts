@@ -17,7 +17,7 @@ type Row = readonly string[];
  */
 export function formatReplayReport(path: string, replayed: ReplayResult, summary: ReplaySummary): string {
   const parts = [
-    formatIntroduction(path, replayed),
+    formatIntroduction(path, replayed, summary),
     formatShortAnswer(replayed.observations),
     formatRequests(replayed.operationCounts, replayed.elapsedMs),
     formatVerdicts(summary),
@@ -31,7 +31,11 @@ export function formatReplayReport(path: string, replayed: ReplayResult, summary
   return parts.filter((part) => part !== null).join('\n\n');
 }
 
-function formatIntroduction(path: string, replayed: ReplayResult): string {
+function formatIntroduction(
+  path: string,
+  replayed: ReplayResult,
+  { payments, withoutUserAgent }: ReplaySummary,
+): string {
   const { time, observations, badLines, ruleVersion, digest, storeName } = replayed;
   const from = new Date(time.firstAt).toISOString();
   const to = new Date(time.lastAt).toISOString();
@@ -39,6 +43,12 @@ function formatIntroduction(path: string, replayed: ReplayResult): string {
     `${path}: ${formatCount(observations.length, 'recorded payment')}, ${from} to ${to}`,
     ...(badLines.length === 0 ? [] : [`not replayed: ${formatCount(badLines.length, 'line')}`]),
     `rules ${ruleVersion} sha256:${digest}, store ${storeName}`,
+    ...(withoutUserAgent === 0
+      ? []
+      : [
+          `no userAgent was recorded of ${formatWhole(withoutUserAgent)} of ${formatCount(payments, 'payment')}: ` +
+            'rules that count its absence, like missing-user-agent, see it absent there',
+        ]),
   ].join('\n');
 }
 

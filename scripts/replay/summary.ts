@@ -14,6 +14,8 @@ import type { ReplayResult } from './replay.ts';
 /** The figures of a replay, as `--json` prints them. A figure is null if there is too little data for it. */
 export interface ReplaySummary {
   readonly payments: number;
+  /** The number of payments of which no user agent was recorded. Rules see it absent in them. */
+  readonly withoutUserAgent: number;
   /** The number of lines that were left out. */
   readonly badLines: number;
   readonly requests: OperationCounts;
@@ -87,6 +89,7 @@ export function summarizeReplay({
   };
   return {
     payments: observations.length,
+    withoutUserAgent: count(observations, ({ hasUserAgent }) => !hasUserAgent),
     badLines: badLines.length,
     requests: use,
     verdicts: countVerdicts(observations),

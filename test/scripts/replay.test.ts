@@ -386,6 +386,18 @@ describe('the report of a replay', () => {
       RULES,
     ]);
   });
+
+  it('says of how many payments no user agent was recorded, before its tables', () => {
+    const told = (...recorded: readonly boolean[]) =>
+      introductionOf(...recorded.map((hasUserAgent) => seen({ hasUserAgent })))?.[2];
+    expect(told(true, true)).to.equal(undefined);
+    expect(told(true, false, true)).to.equal(
+      'no userAgent was recorded of 1 of 3 payments: rules that count its absence, like missing-user-agent, see it absent there',
+    );
+    expect(told(false)).to.equal(
+      'no userAgent was recorded of 1 of 1 payment: rules that count its absence, like missing-user-agent, see it absent there',
+    );
+  });
 });
 
 describe('npm run replay', () => {
@@ -602,6 +614,7 @@ const { version, digest } = (
 /** Worked out by hand: b waits at level 1 and 2, is let through at 1000 s, and waits at level 3; two of its orders could be paid. */
 const EXPECTED = {
   payments: 12,
+  withoutUserAgent: 10,
   badLines: 0,
   requests: { score: 12, verdict: 12, outcomes: 7, clients: 0, decisions: 3 },
   verdicts: { ...NO_VERDICTS, GET_NEW: 7, WAIT: 3, BLOCK: 2 },
@@ -650,6 +663,7 @@ function seen(more: Partial<Observation>): Observation {
     clientIdKey: 'payer-1',
     clientGroup: 'NEW',
     paymentScore: 0.5,
+    hasUserAgent: true,
     isBotAtScore: false,
     verdict: 'GET_NEW',
     isBotAtVerdict: false,
