@@ -160,7 +160,7 @@ function refuseDecimalCommas(
     const heading = columns.get('amountRequested') ?? 'amountRequested';
     throw new InputError(
       `${path}:${row.line}: column "${heading}" has the amount ${JSON.stringify(amount)}; ` +
-        'decimals take a point, like 25.00, and thousands take nothing. Export the amounts so',
+        'decimals take a point, like 25.00, and thousands no mark',
     );
   }
 }

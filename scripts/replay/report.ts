@@ -46,7 +46,7 @@ function formatIntroduction(
     ...(withoutUserAgent === 0
       ? []
       : [
-          `no userAgent was recorded of ${formatWhole(withoutUserAgent)} of ${formatCount(payments, 'payment')}: ` +
+          `no userAgent was recorded for ${formatWhole(withoutUserAgent)} of ${formatCount(payments, 'payment')}: ` +
             'rules that count its absence, like missing-user-agent, see it absent there',
         ]),
   ].join('\n');

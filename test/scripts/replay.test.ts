@@ -291,7 +291,7 @@ describe('a CSV file of recorded payments', () => {
       ['at;clientIdKey;orderRef;sum', ...sums.map((sum, at) => `${START};ann;o-${at};${sum}`)].join('\n');
     for (const sum of ['35,00', '1.035,00', '1 035,00', '1,035.00'])
       expect(await refusalOfFile(rows('35', '35.00', sum, '7,00'), { columns, constants })).to.equal(
-        `payments.csv:4: column "sum" has the amount "${sum}"; decimals take a point, like 25.00, and thousands take nothing. Export the amounts so`,
+        `payments.csv:4: column "sum" has the amount "${sum}"; decimals take a point, like 25.00, and thousands no mark`,
       );
     const { events } = await readRecordedHistory(
       written(rows('35', '35.00')),
@@ -392,10 +392,10 @@ describe('the report of a replay', () => {
       introductionOf(...recorded.map((hasUserAgent) => seen({ hasUserAgent })))?.[2];
     expect(told(true, true)).to.equal(undefined);
     expect(told(true, false, true)).to.equal(
-      'no userAgent was recorded of 1 of 3 payments: rules that count its absence, like missing-user-agent, see it absent there',
+      'no userAgent was recorded for 1 of 3 payments: rules that count its absence, like missing-user-agent, see it absent there',
     );
     expect(told(false)).to.equal(
-      'no userAgent was recorded of 1 of 1 payment: rules that count its absence, like missing-user-agent, see it absent there',
+      'no userAgent was recorded for 1 of 1 payment: rules that count its absence, like missing-user-agent, see it absent there',
     );
   });
 });
