@@ -43,7 +43,7 @@ export class PayerMaker {
    * Makes an ordinary person with a device and an address of their own. `pays` is about the share of the attempts
    * that are paid.
    */
-  createPayer(pays: number, more: Partial<Payer> = {}): Payer {
+  createPayer(paidShare: number, more: Partial<Payer> = {}): Payer {
     const chance = this.#chance;
     const sellPointKey = chance.oneOf('web-shop', 'web-shop', 'phone-app', 'game-shop');
     const [first, ...others] = BROWSERS;
@@ -56,7 +56,7 @@ export class PayerMaker {
       sellPointKey,
       method: chance.oneOf('card', 'card', 'card', 'wallet', 'transfer'),
       usualAmount: chance.around(34, 0.5),
-      paidShare: pays,
+      paidShare,
       ...more,
     };
   }

@@ -70,7 +70,7 @@ export interface BotQuality {
 export function summarizeReplay({
   observations,
   badLines,
-  operationCounts: use,
+  operationCounts,
   ruleVersion,
   digest,
 }: ReplayResult): ReplaySummary {
@@ -91,7 +91,7 @@ export function summarizeReplay({
     payments: observations.length,
     withoutUserAgent: count(observations, ({ hasUserAgent }) => !hasUserAgent),
     badLines: badLines.length,
-    requests: use,
+    requests: operationCounts,
     verdicts: countVerdicts(observations),
     verdictsByOutcome,
     groups: countGroups(observations),

@@ -87,10 +87,10 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     rollout: { fleet, loadedRules: node.rules, report: () => node.report() },
     rulesDir,
   });
-  const keyOf = async (platform: string, ...operations: readonly GrantableOperation[]) =>
+  const issueKeyOf = async (platform: string, ...operations: readonly GrantableOperation[]) =>
     (await application.keys.issue(toPlatformName(platform), operations, KEY_LIFETIME_MS)).key;
-  const keyFor = (...operations: readonly GrantableOperation[]) => keyOf('shop', ...operations);
-  const key = await keyFor(...GRANTABLE_OPERATIONS);
+  const issueShopKey = (...operations: readonly GrantableOperation[]) => issueKeyOf('shop', ...operations);
+  const key = await issueShopKey(...GRANTABLE_OPERATIONS);
   const { key: operatorKey } = await application.keys.issue(
     INSTALLATION_PLATFORM,
     GRANTABLE_OPERATIONS,
@@ -107,8 +107,8 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     environment: { DATA_DIR: folder, RULES_DIR: rulesDir },
     key,
     operatorKey,
-    issueShopKey: keyFor,
-    issueKeyOf: keyOf,
+    issueShopKey,
+    issueKeyOf,
     revoke: async (key) => {
       await application.keys.revoke(key.split('_')[1] ?? '');
     },

@@ -52,7 +52,7 @@ export function assessFromFactValues(
   isHeldOut = NOBODY_HELD_OUT,
 ): Assessment {
   const values = [...facts];
-  const incomparable = forgetIncomparable(rules, values);
+  const incomparableFacts = forgetIncomparable(rules, values);
   const holdouts = new HoldoutCollector(rules, isHeldOut);
   const group = findFirstMatch('groups', rules.groups.rules, values, holdouts);
   const clientGroup = group?.params.group ?? rules.groups.otherwise;
@@ -69,7 +69,7 @@ export function assessFromFactValues(
     signals,
     isBot,
     drawnHoldouts: holdouts.drawnHoldouts,
-    incomparableFacts: incomparable,
+    incomparableFacts,
   };
 }
 

@@ -68,12 +68,12 @@ export function readDevice(body: { readonly fingerprint?: string; readonly ip?: 
   const isMissing = fingerprint !== null && isPlaceholder(fingerprint);
   const parsed = body.ip === undefined ? null : parseAddress(body.ip);
   const why = body.ip === undefined ? null : findAbsentReason(body.ip, parsed);
-  const absent: UnusableHint[] = isMissing ? [{ field: 'fingerprint', why: 'placeholder' }] : [];
-  if (why !== null) absent.push({ field: 'ip', why });
+  const unusableHints: UnusableHint[] = isMissing ? [{ field: 'fingerprint', why: 'placeholder' }] : [];
+  if (why !== null) unusableHints.push({ field: 'ip', why });
   return {
     fingerprint: isMissing ? null : fingerprint,
     address: why === null ? parsed : null,
-    unusableHints: absent,
+    unusableHints,
   };
 }
 

@@ -53,7 +53,7 @@ export function concludeVerdict(
   isHeldOut: IsHeldOut,
 ): ConcludedVerdict {
   const { at } = standing;
-  const { rule, params, drawn } = chooseVerdictRule(rules, values, isHeldOut);
+  const { rule, params, drawn: drawnHoldouts } = chooseVerdictRule(rules, values, isHeldOut);
   const ladderAfter = computeNextLadder(params, settings, standing);
   const waitSeconds = Math.ceil(getRemainingWaitMs(ladderAfter, at) / 1000);
   return {
@@ -62,7 +62,7 @@ export function concludeVerdict(
     reason: formatReason(params.reason, values, { waitSeconds, ladderLevelAfter: ladderAfter.level }),
     waitSeconds: params.verdict === 'WAIT' ? waitSeconds : null,
     ladder: params.verdict === 'WAIT' ? params.ladder : null,
-    drawnHoldouts: drawn,
+    drawnHoldouts,
     waitFloorMs: computeWaitFloor(params, settings, standing, ladderAfter),
     ladderAfter,
   };

@@ -252,9 +252,9 @@ function joinStatedAttributes(
   { attributes: declared }: RuleSet,
   held: KnownHints,
   stated: AttributesUnderBothSecrets,
-  { secretIds: secrets }: DecisionStanding,
+  { secretIds }: DecisionStanding,
 ): AttributesUnderBothSecrets {
-  return declared.size === 0 ? NOTHING_STATED : joinAttributes(held, stated, secrets);
+  return declared.size === 0 ? NOTHING_STATED : joinAttributes(held, stated, secretIds);
 }
 
 function buildFactContext(

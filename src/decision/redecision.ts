@@ -106,8 +106,8 @@ export function createRedecider(
     const values = rules.facts.map(({ label, fact }) => readRecordedValue(fact, facts[label]));
     // The facts of a verdict include its own request, so its client is never new.
     const assessment = assessFromFactValues(rules, values, false, isHeldOut);
-    const { incomparableFacts: incomparable } = assessment;
-    if (incomparable.length > 0) return { kind: 'unknownSecret', facts: incomparable };
+    const { incomparableFacts } = assessment;
+    if (incomparableFacts.length > 0) return { kind: 'unknownSecret', facts: incomparableFacts };
     const standing = { ladderBefore, lastWaitMs, at };
     const concluded = concludeVerdict(
       rules,

@@ -43,16 +43,12 @@ export class RequestFieldCounts {
     reporting?.sent(platform, 'placeholderClients', now);
   }
 
-  #device(
-    platform: PlatformName,
-    { fingerprint, ip }: ScoreBody,
-    { unusableHints: absent }: BodyDevice,
-  ): void {
+  #device(platform: PlatformName, { fingerprint, ip }: ScoreBody, { unusableHints }: BodyDevice): void {
     const { metrics, reporting, clock } = this.#parts;
     const now = clock();
     if (ip !== undefined) reporting?.sent(platform, 'ip', now);
     if (fingerprint !== undefined) reporting?.sent(platform, 'fingerprint', now);
-    for (const { field, why } of absent) {
+    for (const { field, why } of unusableHints) {
       metrics.count('scoring_absent_hints_total', { field, why });
       reporting?.sent(platform, `${field} ${why}`, now);
     }

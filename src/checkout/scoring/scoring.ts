@@ -227,8 +227,8 @@ export class ScoringService {
       // The networks around an address are stored only with its hint, so the journal leaves them out.
       const { networks: _, ...asTold } = requestFor(rules);
       deciding = rules;
-      const { answer, drawnHoldouts: drawn, nextState: state } = result;
-      const holdout = drawn.length === 0 ? {} : { holdout: drawn };
+      const { answer, drawnHoldouts, nextState: state } = result;
+      const holdout = drawnHoldouts.length === 0 ? {} : { holdout: drawnHoldouts };
       const told = { at: now, platform, clientIdKey, request: asTold, ruleVersion: rules.version, answer };
       return { result: answer, change: { state, entry: { kind: 'score', ...told, ...holdout } } };
     });

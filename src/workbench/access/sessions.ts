@@ -177,11 +177,11 @@ export class Sessions {
     const key = await this.#keys.findLive(who.keyId);
     if (key === null) return null;
     const caller = toKeyCaller(key);
-    const at = (platform: string | null): Caller | null => {
+    const getCaller = (platform: string | null): Caller | null => {
       if (platform === null || platform === key.platform) return caller;
       return coversPlatform([key.platform], platform) ? { ...caller, platform } : null;
     };
-    return { platforms: [key.platform], getCaller: at };
+    return { platforms: [key.platform], getCaller };
   }
 
   async #sessionOf({ id, endsAt }: SessionRecord, person: Person): Promise<Session | null> {
@@ -189,7 +189,7 @@ export class Sessions {
     const platforms = [...new Set(roles.map(({ platform }) => platform))];
     const [first] = platforms;
     if (first === undefined) return null;
-    const at = (name: string | null): Caller | null => {
+    const getCaller = (name: string | null): Caller | null => {
       const platform = name ?? first;
       if (!coversPlatform(platforms, platform)) return null;
       return {
@@ -200,7 +200,7 @@ export class Sessions {
         expiresAt: new Date(endsAt).toISOString(),
       };
     };
-    return { platforms, getCaller: at };
+    return { platforms, getCaller };
   }
 
   async #live(id: string): Promise<SessionRecord | null> {

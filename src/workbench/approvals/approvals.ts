@@ -315,9 +315,9 @@ export class Approvals {
       basis: `revision ${rollout.revision} of the rollout with ${files}`,
       lines: [
         `${far} of all platforms, instead of ${rollout.active.version}`,
-        ...differences.flatMap(({ comparison: compared, largeDifferences: much }) => [
-          `compared on ${compared}`,
-          ...much,
+        ...differences.flatMap(({ comparison, largeDifferences }) => [
+          `compared on ${comparison}`,
+          ...largeDifferences,
         ]),
         `reason: ${reason}`,
       ],

@@ -160,9 +160,9 @@ export const WITHOUT_APPROVAL_OPTION = [
  */
 function listTakenInputs<Told>({
   operation,
-  omittedInputs: without = [],
+  omittedInputs = [],
 }: OperationCommand<Told>): readonly OperationInput[] {
-  const left = isPaged(operation) ? [...without, 'after', 'limit'] : without;
+  const left = isPaged(operation) ? [...omittedInputs, 'after', 'limit'] : omittedInputs;
   return listOperationInputs(operation).filter(({ name }) => !left.includes(name));
 }
 
@@ -325,20 +325,20 @@ function readItems(answer: Readonly<Record<string, unknown>>, member: string): r
 }
 
 function printAnswer<Told>(
-  { formatAnswer: text, toJsonValue: json, afterPrint: end }: OperationCommand<Told>,
+  { formatAnswer, toJsonValue, afterPrint }: OperationCommand<Told>,
   told: Told,
   asking: CommandContext,
 ): void {
   if (asking.options['json'] === true) {
     const member = findItemsMember(told);
     const plain = member !== null && isJsonObject(told) ? readItems(told, member) : told;
-    const shown = JSON.stringify(json === undefined ? plain : json(told, asking));
+    const shown = JSON.stringify(toJsonValue === undefined ? plain : toJsonValue(told, asking));
     if (shown !== undefined) print(shown);
   } else {
-    const said = text(told, asking);
+    const said = formatAnswer(told, asking);
     if (said !== '') print(said);
   }
-  end?.(told, asking);
+  afterPrint?.(told, asking);
 }
 
 /** Prints which change waits for another person, and how that person approves it. */

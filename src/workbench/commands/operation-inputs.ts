@@ -141,7 +141,7 @@ function getInputKind(name: string, given: object): InputKind {
  * Converts what a person gave to the value for a request. Returns undefined if nothing was given. Throws UsageError
  * if the text does not fit the input.
  */
-export function toInputValue({ name, schema, cliName: shown }: OperationInput, given: unknown): unknown {
+export function toInputValue({ name, schema, cliName }: OperationInput, given: unknown): unknown {
   if (given === undefined) return undefined;
   const text = String(given);
   switch (getInputKind(name, schema)) {
@@ -158,9 +158,9 @@ export function toInputValue({ name, schema, cliName: shown }: OperationInput, g
     case 'lifetime':
       return new Date(Date.now() + parseLifetime(text)).toISOString();
     case 'time':
-      return new Date(parseTime(text, shown) ?? 0).toISOString();
+      return new Date(parseTime(text, cliName) ?? 0).toISOString();
     case 'number':
-      return parseNumberWithinBounds(text, shown, schema);
+      return parseNumberWithinBounds(text, cliName, schema);
     case 'text':
       return name === 'reason' ? parseReason(text) : text;
   }

@@ -247,8 +247,8 @@ export class PlatformRecords {
     const now = chooseEventTime(state, this.#parts.clock());
     const hints = getKnownHints(state.hints, now);
     const choice = { rules, arm: 'active' } as const;
-    const { lists = NO_LISTS, holdoutDraw = NO_HOLDOUTS, secrets } = this.#parts;
+    const { lists = NO_LISTS, holdoutDraw = NO_HOLDOUTS, secrets: secretIds } = this.#parts;
     const sightings = await countSightings(this.#parts, { client, choice, state, hints, now });
-    return { client, state, sightings, lists, holdoutDraw, secretIds: secrets, now };
+    return { client, state, sightings, lists, holdoutDraw, secretIds, now };
   }
 }

@@ -33,7 +33,7 @@ export interface ApprovalOperationSpec<Parts, Body> extends KeyedOperationSpec<P
  * the proposal.
  */
 export function declareApprovalOperation<Parts extends ProposerParts, Body = never>({
-  readChange: gate,
+  readChange,
   answer,
   answers,
   refusals = [],
@@ -44,7 +44,7 @@ export function declareApprovalOperation<Parts extends ProposerParts, Body = nev
     answers: { ...answers, ...PROPOSED },
     refusals: [...refusals, NOT_PROPOSED],
     answer: async (asked, parts) => {
-      const { secret: key, ...change } = await gate(asked, parts);
+      const { secret: key, ...change } = await readChange(asked, parts);
       const propose = () =>
         parts.approvals.propose(getApprovingPlatform(asked.caller), change, asked.caller.actor);
       const proposal = await runRefusingKnownErrors(propose, NOT_PROPOSED.problem, ProposalRefused);

@@ -23,9 +23,9 @@ export function declareKeylessOperation<Parts, Body = never>(
     ...rest,
     grant: null,
     body: body ?? null,
-    run: async (ctx, parts, { assignPlatform: own, openBodyMs, isStrict }) => {
+    run: async (ctx, parts, { assignPlatform, openBodyMs, isStrict }) => {
       ctx.state.operation = label;
-      own(ctx, null);
+      assignPlatform(ctx, null);
       if (isStrict && rest.ignoresQuery !== true) requireKnownParameters(ctx, rest.parameters ?? []);
       return answer(ctx, parts, () => readInTime(openBodyMs, readBody(ctx, body, isStrict)));
     },

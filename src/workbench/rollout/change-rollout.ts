@@ -183,7 +183,7 @@ export async function rollOut(
   const foreseen = await foreseeChange(parts, version, goal, change);
   const { stored, rollout, to, also, differences } = foreseen;
   const { who, at, reason, emergency = false } = change;
-  const accepted = differences.flatMap(({ largeDifferences: much }) => much).join('; ');
+  const accepted = differences.flatMap(({ largeDifferences }) => largeDifferences).join('; ');
   const made = {
     who,
     at,
@@ -235,11 +235,11 @@ async function compareVersions(
 
 /** Requires that versions which answer very differently are accepted. Throws `RolloutRefused` otherwise. */
 function requireAccepted(differences: readonly VersionDifference[], acceptDifference: boolean): void {
-  const others = differences.filter(({ largeDifferences: much }) => much.length > 0);
+  const others = differences.filter(({ largeDifferences }) => largeDifferences.length > 0);
   if (others.length === 0 || acceptDifference) return;
   const each = others.map(
-    ({ version, largeDifferences: much }) =>
-      `${version} answers very differently from the active version: ${much.join('; ')}`,
+    ({ version, largeDifferences }) =>
+      `${version} answers very differently from the active version: ${largeDifferences.join('; ')}`,
   );
   throw new RolloutRefused(
     `${each.join('. ')}. Look at "rules diff", and begin with a canary of up to ${LITTLE_PERCENT} %; if you intend this, pass --accept-difference (acceptDifference: true), which the audit notes`,

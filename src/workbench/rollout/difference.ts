@@ -74,14 +74,14 @@ export async function compareWithActive(
   const platforms = await comparePlatforms(on, rules, now);
   const { verdict } = rules.verdicts.otherwise;
   const closes = !isAttempt(verdict) && verdict !== active?.verdicts.otherwise.verdict;
-  const much = [
+  const largeDifferences = [
     ...(closes ? [`its verdicts end with otherwise: ${verdict}, unlike those of the active version`] : []),
     ...platforms.filter(isMuch).map(differenceSentence),
   ];
   const shadow = await readShadowFigures(on.store.tallies, rules, candidate);
-  if (shadow === null) much.push(...platforms.filter(isIncomparable).map(incomparableSentence));
-  else if (shadow.otherwise > SHARE_MAX * shadow.compared) much.push(shadowSentence(shadow));
-  return { largeDifferences: much, comparison: comparedSentence(platforms, shadow) };
+  if (shadow === null) largeDifferences.push(...platforms.filter(isIncomparable).map(incomparableSentence));
+  else if (shadow.otherwise > SHARE_MAX * shadow.compared) largeDifferences.push(shadowSentence(shadow));
+  return { largeDifferences, comparison: comparedSentence(platforms, shadow) };
 }
 
 async function comparePlatforms(

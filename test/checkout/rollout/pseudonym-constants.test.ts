@@ -84,9 +84,9 @@ describeOnStores('a node with rules that compare a pseudonym with constants', (s
       );
       const [before, after] = [rules.findByVersion('p2.v11'), rules.findByVersion('p2.v12')];
       if (after === null) throw new Error('p2.v12 is not sound');
-      const { largeDifferences: much } = await compareWithActive(on, after, before, null, clock());
+      const { largeDifferences } = await compareWithActive(on, after, before, null, clock());
       await rules.close();
-      return much;
+      return largeDifferences;
     };
     const blocked = `it would BLOCK ${PAYERS + 1} of ${PAYERS + 1} recent payers of shop whom the active version let pay, and let 1 of 1 pay whom it held back`;
     expect(await muchUnder([SECRET])).to.deep.equal([blocked]);

@@ -225,11 +225,11 @@ class CutOff {
   constructor(connection: RedisConnection) {
     this.#connection = connection;
     const calls = new ServerCalls(connection, new RoundTrips(), () => 5000);
-    const onNode = (node: string): RunCall => (node === this.#cut ? cutOff : calls.onServer(node));
-    const on = (key: string) => onNode(connection.serverOf(key));
+    const onServer = (node: string): RunCall => (node === this.#cut ? cutOff : calls.onServer(node));
+    const on = (key: string) => onServer(connection.serverOf(key));
     this.health = new RedisHealth(
       connection,
-      { on, onServer: onNode },
+      { on, onServer },
       new ServerClocks(connection, readExactClock),
       {
         strangerOn: async () => null,

@@ -119,7 +119,7 @@ function recommended(experiments: readonly DrawnResult[]): number {
 function* covered(name: string, experiments: readonly DrawnResult[]): Generator<Figure> {
   const spoke = experiments.filter((one) => one.hasInterval);
   if (spoke.length === 0) return;
-  const right = spoke.filter(({ missedTruth: missed }) => !missed).length / spoke.length;
+  const right = spoke.filter(({ missedTruth }) => !missedTruth).length / spoke.length;
   const what = `${name}: intervals of the value that have the truth at all looks, of ${spoke.length}`;
   yield figure(what, right, '', { atLeast: COVERED_MIN });
 }

@@ -36,7 +36,7 @@ export function logRequests(
     ctx.set(createSharedHeaders(ctx.state.requestId));
     await next();
     const ms = performance.now() - startedMs;
-    const { requestId, operation, route, caller, extraLogMembers: noted, failure } = ctx.state;
+    const { requestId, operation, route, caller, extraLogMembers, failure } = ctx.state;
     metrics.recordRequest(operation, ctx.status, ms / 1000);
     if (failure instanceof StoreUnavailable && !(failure instanceof KeyLostByStore))
       metrics.count('scoring_store_errors_total', { operation });
@@ -51,7 +51,7 @@ export function logRequests(
       ...(caller === null ? null : nameCaller(caller)),
       why: ctx.status >= 500 && failure instanceof Error ? failure.message : undefined,
       ...describeTriedKey(ctx, hiddenAddress),
-      ...noted,
+      ...extraLogMembers,
     };
     if (PROBES.has(operation)) log.debug(line, 'probe');
     else if (ctx.status >= 500) refusals.write(line);

@@ -255,8 +255,8 @@ class ComparisonReader {
   }
 
   #readValue(file: YamlFile, node: Node, what: string, ref: FactRef, operator: OperatorName | null) {
-    const namedFact = (text: string) => this.#explainNamedFact(text, ref, operator);
-    return readFactValue({ file, node, what, explainNamedFact: namedFact }, ref, operator);
+    const explainNamedFact = (text: string) => this.#explainNamedFact(text, ref, operator);
+    return readFactValue({ file, node, what, explainNamedFact }, ref, operator);
   }
 
   #explainNamedFact(text: string, ref: FactRef, operator: OperatorName | null): string | null {

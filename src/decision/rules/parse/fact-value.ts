@@ -30,9 +30,9 @@ export function readFactValue(
   ref: FactRef,
   operator: OperatorName | null,
 ): FactValue | null {
-  const { file, node, explainNamedFact: namedFact } = place;
+  const { file, node, explainNamedFact } = place;
   const written = file.toPlainValue(node);
-  const named = typeof written !== 'string' || canBeText(written, ref) ? null : namedFact(written);
+  const named = typeof written !== 'string' || canBeText(written, ref) ? null : explainNamedFact(written);
   if (named !== null) return file.report(node, named);
   const value = readDomainValue(place, ref);
   if (value === null) return null;

@@ -100,17 +100,17 @@ export function listPlatformScopes(before: ParsedRules, after: ParsedRules): rea
  * Combines two versions. A fact that both compute in the same way is one fact. If they compute a fact differently,
  * such as the payment score with another smoothing, it gets another label for the version after.
  */
-export function combineVersions(before: ParsedRules, after: ParsedRules, place: PlatformScope): BothVersions {
-  const was = addDraws({ ...before, settings: place.before, platforms: new Map() });
-  const is = addDraws({ ...after, settings: place.after, platforms: new Map() });
-  const apart = new FactsApart(before, after, place);
+export function combineVersions(before: ParsedRules, after: ParsedRules, scope: PlatformScope): BothVersions {
+  const was = addDraws({ ...before, settings: scope.before, platforms: new Map() });
+  const is = addDraws({ ...after, settings: scope.after, platforms: new Map() });
+  const apart = new FactsApart(before, after, scope);
   const own = apart.relabel(was.rules, is.rules);
   const labels = new Map(after.facts.map((ref) => [ref.label, apart.relabelled(ref).label]));
   const asked = listComparisons([...listDecidingConditions(was.rules), ...listDecidingConditions(is.rules)]);
   const always = [
-    place.condition,
+    scope.condition,
     ...relateDraws([...was.draws, ...is.draws]),
-    ...apart.together(place, asked),
+    ...apart.together(scope, asked),
   ];
   const withFactsOf = (rules: ParsedRules, other: ParsedRules) => {
     const more = other.facts.filter((ref) => !apart.isApart(ref));
@@ -120,7 +120,7 @@ export function combineVersions(before: ParsedRules, after: ParsedRules, place: 
     };
   };
   return {
-    scope: place,
+    scope,
     before: was.rules,
     after: own,
     labelAfter: (label) => labels.get(label) ?? label,

@@ -153,11 +153,11 @@ class ExampleSearch {
     }
   }
 
-  #answers(request: RequestKind, facts: PayerFacts, { scope: place, labelAfter }: BothVersions): TwoAnswers {
+  #answers(request: RequestKind, facts: PayerFacts, { scope, labelAfter }: BothVersions): TwoAnswers {
     return answerTwice(
       request,
-      { rules: this.#before, settings: place.before, factOf: (label) => facts.get(label) },
-      { rules: this.#after, settings: place.after, factOf: (label) => facts.get(labelAfter(label)) },
+      { rules: this.#before, settings: scope.before, factOf: (label) => facts.get(label) },
+      { rules: this.#after, settings: scope.after, factOf: (label) => facts.get(labelAfter(label)) },
     );
   }
 }

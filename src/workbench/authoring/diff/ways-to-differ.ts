@@ -76,7 +76,7 @@ export function* listWaysToDiffer(both: BothVersions): Generator<WayToDiffer> {
   yield* listLimitWays(both);
 }
 
-function* listVerdictWays({ before, after, scope: place }: BothVersions): Generator<WayToDiffer> {
+function* listVerdictWays({ before, after, scope }: BothVersions): Generator<WayToDiffer> {
   const differs = createVerdictTest(before, after);
   for (const was of listFirstMatches(before.verdicts.rules, before.verdicts.otherwise)) {
     for (const is of listFirstMatches(after.verdicts.rules, after.verdicts.otherwise)) {
@@ -84,7 +84,7 @@ function* listVerdictWays({ before, after, scope: place }: BothVersions): Genera
       const when = differs(was.gives, is.gives);
       if (when === null) continue;
       yield {
-        way: verdictWay(was.name, is.name, was.gives.verdict === is.gives.verdict ? place.platform : null),
+        way: verdictWay(was.name, is.name, was.gives.verdict === is.gives.verdict ? scope.platform : null),
         askedFor: 'verdict',
         must: [...was.must, ...is.must, when],
         mustNot: [...was.mustNot, ...is.mustNot],
@@ -176,7 +176,7 @@ function* listBotWays({ before, after }: BothVersions, askedFor: RequestKind): G
  * Lists the way to get another score by another smoothing. The scores differ after the first few orders. If no such
  * orders are found, they may differ later for any client with a finished order.
  */
-function* listScoreWays({ before, after, scope: place }: BothVersions): Generator<WayToDiffer> {
+function* listScoreWays({ before, after, scope }: BothVersions): Generator<WayToDiffer> {
   const [was, is] = [before.settings.smoothing, after.settings.smoothing];
   if (isDeepStrictEqual(was, is)) return;
   const known = new FactsByName(before.facts);
@@ -185,7 +185,7 @@ function* listScoreWays({ before, after, scope: place }: BothVersions): Generato
     counts === null
       ? [known.above('finalCount', 0)]
       : [known.is('paidCount', counts.paid), known.is('unpaidCount', counts.unpaid)];
-  yield { way: scoreWay(place.platform), askedFor: 'score', must, mustNot: [] };
+  yield { way: scoreWay(scope.platform), askedFor: 'score', must, mustNot: [] };
 }
 
 const ORDERS_TRIED_MAX = 50;
@@ -200,14 +200,14 @@ function findOrdersScoredApart(was: Smoothing, is: Smoothing) {
   return null;
 }
 
-function* listLimitWays({ before, after, scope: place }: BothVersions): Generator<WayToDiffer> {
+function* listLimitWays({ before, after, scope }: BothVersions): Generator<WayToDiffer> {
   for (const group of CLIENT_GROUPS) {
     const [was, is] = [before, after].map((rules) => getLimits(rules, rules.settings, group));
     if (isDeepStrictEqual(was, is)) continue;
     const must = [before, after].map((rules) =>
       createComparison(getConclusion(rules, 'clientGroup'), 'equal', group),
     );
-    yield { way: limitsWay(group, place.platform), askedFor: 'score', must, mustNot: [] };
+    yield { way: limitsWay(group, scope.platform), askedFor: 'score', must, mustNot: [] };
   }
 }
 
@@ -380,7 +380,7 @@ function answerVerdict({ rules, settings, factOf }: AnsweringVersion, isHeldOut:
   };
   const again = redecide({ ...rules, settings, platforms: new Map() }, request, isHeldOut);
   if (again.kind !== 'decided') throw new Error('a payer of all facts lacks one of them');
-  const { assessment, concluded, drawnHoldouts: drawn } = again;
+  const { assessment, concluded, drawnHoldouts } = again;
   const { verdict, rule, waitSeconds } = concluded;
   return {
     verdict,
@@ -392,7 +392,7 @@ function answerVerdict({ rules, settings, factOf }: AnsweringVersion, isHeldOut:
     clientGroup: assessment.clientGroup,
     isBot: assessment.isBot,
     paymentScore: computeScoreText(settings, factOf),
-    heldOut: selectSkippedHoldouts(drawn).map((held) => formatHeldOutLabel(held)),
+    heldOut: selectSkippedHoldouts(drawnHoldouts).map((held) => formatHeldOutLabel(held)),
   };
 }
 

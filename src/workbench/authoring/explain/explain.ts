@@ -245,11 +245,11 @@ type Rerun = ConcludedVerdict & {
     readonly holdout: readonly DrawnHoldout[];
   };
 
-function createRerun(rules: RuleSet, { assessment, concluded, drawnHoldouts: drawn }: Redecided): Rerun {
+function createRerun(rules: RuleSet, { assessment, concluded, drawnHoldouts }: Redecided): Rerun {
   const { isBot, signals, clientGroup, values } = assessment;
   const paymentScore = formatPaymentScore(Number(findFactValue(rules, values, 'paymentScore')));
   const flags = listRaisedFlags(rules, values);
-  return { ...concluded, isBot, signals, clientGroup, paymentScore, holdout: drawn, flags };
+  return { ...concluded, isBot, signals, clientGroup, paymentScore, holdout: drawnHoldouts, flags };
 }
 
 function listDifferences(

@@ -104,7 +104,7 @@ type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
 
 async function sendWithCredentials(
   method: Method,
-  { path, revision, pagedMember: all }: Question<unknown>,
+  { path, revision, pagedMember }: Question<unknown>,
   body?: object | string,
   signal?: AbortSignal,
 ) {
@@ -117,13 +117,16 @@ async function sendWithCredentials(
     const secret = value.key === undefined ? '' : ` ${SECRET} ${value.key}`;
     throw new ServiceRefusal(PROPOSED, `${WAITS} ${value.proposalId}.${secret}`);
   }
-  if (answer.ok && all !== undefined && value.next !== null) {
+  if (answer.ok && pagedMember !== undefined && value.next !== null) {
     const next = `${path.replace(/&after=.*/, '')}&after=${encodeURIComponent(value.next)}`;
     const rest = await askService<Record<string, readonly unknown[]>>(method, {
       path: next,
-      pagedMember: all,
+      pagedMember,
     });
-    return { value: { ...value, [all]: [...value[all], ...(rest[all] ?? [])], next: null }, text };
+    return {
+      value: { ...value, [pagedMember]: [...value[pagedMember], ...(rest[pagedMember] ?? [])], next: null },
+      text,
+    };
   }
   if (answer.ok) return { value, text };
   if (answer.status === 401 && path !== 'session')

@@ -167,8 +167,8 @@ function openSearch(event: Event) {
   if (document.querySelector('.find') === null) goTo('#/find');
 }
 
-function isFor(session: Session, { needs, orAny: or }: PageEntry) {
-  return needs.every((one) => isAllowed(session, one)) || or.some((one) => isAllowed(session, one));
+function isFor(session: Session, { needs, orAny }: PageEntry) {
+  return needs.every((one) => isAllowed(session, one)) || orAny.some((one) => isAllowed(session, one));
 }
 
 /** Returns the address of the present page for a platform. */

@@ -50,12 +50,7 @@ interface ReleaseProps {
 /**
  * The last step: an operator releases the draft. A person who may not release proposes it to those who may.
  */
-export function ReleaseStep({
-  draft: { copy, saveState: standing, take },
-  checked,
-  list,
-  session,
-}: ReleaseProps) {
+export function ReleaseStep({ draft: { copy, saveState, take }, checked, list, session }: ReleaseProps) {
   const { version, from, revision } = copy;
   const [told, setTold] = useState<string | null>(null);
   const { attempt, isBusy, trouble } = useAction();
@@ -65,7 +60,7 @@ export function ReleaseStep({
     else goTo(leadsTo);
   });
   const missing = [
-    ...(standing === 'kept' ? [] : ['Wait until the draft is saved.']),
+    ...(saveState === 'kept' ? [] : ['Wait until the draft is saved.']),
     ...listMissingSteps(checked),
   ];
   const mayRelease = isAllowed(session, 'operate');
@@ -190,7 +185,7 @@ export function ReleaseStep({
       <button type="button" onClick=${() => downloadFiles(copy)}>Download</button>
       ${
         revision !== null &&
-        html`<button type="button" disabled=${standing !== 'kept'} onClick=${rename}>Rename …</button>
+        html`<button type="button" disabled=${saveState !== 'kept'} onClick=${rename}>Rename …</button>
           <button type="button" onClick=${discard}>Discard …</button>`
       }
     </div>

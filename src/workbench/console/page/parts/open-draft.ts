@@ -144,8 +144,8 @@ export function useOpenDraft(begun: WorkingCopy): OpenDraft {
     setCopy(changed);
   };
   const isStuck = error !== null || conflict !== null;
-  const standing = isStuck ? 'not kept' : isTyped || writing ? 'keeping' : 'kept';
-  return { copy, change, take, saveState: standing, error, retry, conflict, changedBy, round };
+  const saveState = isStuck ? 'not kept' : isTyped || writing ? 'keeping' : 'kept';
+  return { copy, change, take, saveState, error, retry, conflict, changedBy, round };
 }
 
 function formatDraftName(version: string) {
@@ -190,14 +190,14 @@ const STANDINGS = { kept: 'Saved.', keeping: 'Saving …', 'not kept': 'Not save
 
 /** Says whether the typed text is kept, and what to do if two people typed at once. */
 export function DraftStatus({ draft, bytesMax }: { draft: OpenDraft; bytesMax: number }) {
-  const { copy, saveState: standing, error, retry, conflict, changedBy } = draft;
+  const { copy, saveState, error, retry, conflict, changedBy } = draft;
   const share = new Blob([JSON.stringify(copy)]).size / bytesMax;
   const told = [
     share > NEARLY_FULL && `This draft takes ${Math.ceil(share * 100)} % of what a draft may.`,
     changedBy !== null && `${changedBy} changed this draft; it is shown as it is now.`,
   ];
-  const isKnown = copy.revision !== null || standing !== 'kept';
-  return html`${isKnown && html`<p class="faint" role="status">${STANDINGS[standing]}</p>`}
+  const isKnown = copy.revision !== null || saveState !== 'kept';
+  return html`${isKnown && html`<p class="faint" role="status">${STANDINGS[saveState]}</p>`}
     ${told.map((words) => words && html`<p class="notice" role="status">${words}</p>`)}
     ${error && h(RefusalNotice, { error, retry })}
     ${conflict && h(TwoCopies, { draft, conflict })}`;

@@ -79,31 +79,31 @@ export function useSort(name: string): Sort {
   const [path = '', search] = location.hash.split('?');
   const query = new URLSearchParams(search);
   const [chosen, setChosen] = useState(query.get(`sort ${name}`));
-  const place = chosen === null ? null : Math.abs(Number(chosen));
-  const down = chosen?.startsWith('-') === true;
-  const by = (clicked: number, isNumber: boolean) => {
+  const column = chosen === null ? null : Math.abs(Number(chosen));
+  const isDescending = chosen?.startsWith('-') === true;
+  const chooseColumn = (clicked: number, isNumber: boolean) => {
     const ways = [`${isNumber ? '-' : ''}${clicked}`, `${isNumber ? '' : '-'}${clicked}`];
-    const next = ways[clicked === place ? ways.indexOf(chosen ?? '') + 1 : 0] ?? null;
+    const next = ways[clicked === column ? ways.indexOf(chosen ?? '') + 1 : 0] ?? null;
     if (next === null) query.delete(`sort ${name}`);
     else query.set(`sort ${name}`, next);
     history.replaceState(history.state, '', `${path}?${query}`);
     setChosen(next);
   };
-  return { column: place, isDescending: down, chooseColumn: by };
+  return { column, isDescending, chooseColumn };
 }
 
 /** Sorts rows. Rows without a value are last in both directions. `cellOf` returns the cell of a column. */
 export function sortRows<Row>(
   rows: readonly Row[],
-  { column: place, isDescending: down }: Sort,
+  { column, isDescending }: Sort,
   cellOf: (row: Row, place: number) => string | number | null,
 ) {
-  if (place === null) return rows;
+  if (column === null) return rows;
   return rows.toSorted((one, other) => {
-    const [a, b] = [cellOf(one, place), cellOf(other, place)];
+    const [a, b] = [cellOf(one, column), cellOf(other, column)];
     if (a === null || b === null) return Number(a === null) - Number(b === null);
     const order = typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b));
-    return down ? -order : order;
+    return isDescending ? -order : order;
   });
 }
 

@@ -111,17 +111,16 @@ export function toApiTimeParameters(
  * page sends the same request all day.
  */
 export function readShownTime(query: URLSearchParams, otherwise: SpanName): ShownTime {
-  const words = Object.fromEntries([...query].filter(([name]) => TIME_PARAMETERS.includes(name)));
+  const parameters = Object.fromEntries([...query].filter(([name]) => TIME_PARAMETERS.includes(name)));
   const known = readAsOf(query.get('asOf'));
   const { from, to } = readSpan({ from: query.get('from'), to: query.get('to') });
-  if (from !== undefined)
-    return { parameters: words, name: null, span: { from, ...(to && { to }), ...known } };
+  if (from !== undefined) return { parameters, name: null, span: { from, ...(to && { to }), ...known } };
   const name = SPAN_NAMES.find((one) => one === query.get('span')) ?? otherwise;
   const end = to ?? known.asOf ?? Date.now();
   const stepMs = SPANS_MS[name] >= DAY_MS ? DAY_MS : MINUTE_MS;
   const begin = name === 'all' ? {} : { from: Math.floor((end - SPANS_MS[name]) / stepMs) * stepMs };
   return {
-    parameters: words,
+    parameters,
     name: to === undefined ? name : null,
     span: { ...begin, ...(to && { to }), ...known },
   };
@@ -141,7 +140,7 @@ export function toThisPageWithParameters(words: Readonly<Record<string, string |
 }
 
 /** Shows the time of the present page, and the other times to choose from. */
-export function TimeBar({ time: { parameters: words, name, span } }: { time: ShownTime }) {
+export function TimeBar({ time: { parameters, name, span } }: { time: ShownTime }) {
   const none = { span: null, from: null, to: null };
   const submit = onSubmit((values) =>
     goTo(toThisPageWithParameters({ ...none, asOf: null, ...convertMinutesToUtc(values) })),
@@ -161,18 +160,18 @@ export function TimeBar({ time: { parameters: words, name, span } }: { time: Sho
         return html`<a ...${link}>${one}</a>`;
       })}
     </div>
-    <details key=${JSON.stringify(words)}>
-      <summary>${name === null ? between : 'Custom'}${words['asOf'] && ', as then known'}</summary>
+    <details key=${JSON.stringify(parameters)}>
+      <summary>${name === null ? between : 'Custom'}${parameters['asOf'] && ', as then known'}</summary>
       <form class="filters" onSubmit=${submit}>
         ${renderMinuteField('from', wordOf(span.from))}
         ${renderMinuteField('to', wordOf(span.to && span.to - MINUTE_MS))}
-        ${renderMinuteField('asOf', words['asOf'], 'as known at (empty: now)')}
+        ${renderMinuteField('asOf', parameters['asOf'], 'as known at (empty: now)')}
         <div class="buttons"><button type="submit">Show</button></div>
       </form>
     </details>
     <select aria-label="Time zone" onChange=${onTyped((zone) => goTo(toThisPageWithParameters({ zone })))}>
-      <option value="" selected=${words['zone'] !== 'UTC'}>${own}</option>
-      ${own !== 'UTC' && html`<option selected=${words['zone'] === 'UTC'}>UTC</option>`}
+      <option value="" selected=${parameters['zone'] !== 'UTC'}>${own}</option>
+      ${own !== 'UTC' && html`<option selected=${parameters['zone'] === 'UTC'}>UTC</option>`}
     </select>
   </nav>`;
 }

@@ -68,7 +68,7 @@ function findKeptList(key: string) {
   return left?.key === key ? left : null;
 }
 
-function DecisionList({ place: { query }, session, time: { span, parameters: words } }: PageProps) {
+function DecisionList({ place: { query }, session, time: { span, parameters } }: PageProps) {
   const filter = readFilter(query);
   const question = toQuery(filter, span);
   const key = question.toString();
@@ -82,7 +82,7 @@ function DecisionList({ place: { query }, session, time: { span, parameters: wor
   // A person who looks for an order wants to know the reason, so the newest decision about the order is
   // opened.
   const newest = filter.has('orderRef') ? answer.data?.decisions[0]?.decisionId : undefined;
-  return html`${renderFilters(filter, session, words, again)}
+  return html`${renderFilters(filter, session, parameters, again)}
     ${renderAnswer(answer, (first) => h(Pages, { first, left, question }))}
     ${newest && h(OpenedDecision, { key: newest, decisionId: newest, session })}`;
 }
