@@ -23,11 +23,11 @@ export {
 } from './errors.ts';
 export {
   type FeedOptions,
-  type FeedPositionStore as FeedPlace,
-  type ListChangeWithResult as MadeListChange,
+  type FeedPositionStore,
+  type ListChangeWithResult,
   type ListEffect,
   PlatformClient,
-  type ReportWithResult as ReportedOutcome,
+  type ReportWithResult,
 } from './platform-client.ts';
 export * from './records.ts';
 export {

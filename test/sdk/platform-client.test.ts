@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import {
   type ConnectionOptions,
-  type MadeListChange,
+  type ListChangeWithResult,
   NotFoundError,
   PlatformClient,
-  type ReportedOutcome,
+  type ReportWithResult,
   TimeoutError,
   UnavailableError,
 } from '#sdk/client.ts';
@@ -204,7 +204,7 @@ describe('reports by lines', () => {
     const { client, sent } = clientOf((asked, number) =>
       answerLines(answers[number - 1] ?? linesIn(asked).map(() => AWAY)),
     );
-    const told: ReportedOutcome[] = [];
+    const told: ReportWithResult[] = [];
     for await (const one of client.reportOutcomes(REPORTS)) told.push(one);
     expect(told.map(({ report }) => report)).to.deep.equal(REPORTS);
     const orders = sent.map((one) => linesIn(one).map(({ orderRef }) => orderRef));
@@ -230,7 +230,7 @@ describe('reports by lines', () => {
     const { client, sent } = clientOf((asked) =>
       answerLines(linesIn(asked).map(() => ({ result: 'removed' }))),
     );
-    const made: MadeListChange[] = [];
+    const made: ListChangeWithResult[] = [];
     for await (const one of client.changeList('many', changes)) made.push(one);
     expect(sent.map((one) => linesIn(one).length)).to.deep.equal([1000, 1000, 500]);
     expect(made).to.deep.equal(changes.map((change) => ({ change, result: 'removed' })));
@@ -249,7 +249,7 @@ describe('the platform client at a running service', () => {
     expect((await client.client(NAME)).binding?.requisiteRef).to.equal('q-1');
     await client.unbind(NAME);
     expect(await client.client(NAME)).to.include({ clientIdKey: NAME, binding: null });
-    const results: ReportedOutcome[] = [];
+    const results: ReportWithResult[] = [];
     for await (const one of client.reportOutcomes([{ clientIdKey: NAME, ...PAID }])) results.push(one);
     expect(results.map((one) => 'result' in one && one.result)).to.deep.equal(['unchanged']);
     await client.eraseClient(NAME);

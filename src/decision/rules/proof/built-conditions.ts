@@ -96,7 +96,7 @@ export function implies(condition: Condition, consequence: Condition): Condition
   return anyOf(not(condition), consequence);
 }
 
-/** Builds the conditions that together say that each of two conditions implies the other. */
+/** Builds the conditions that say that two conditions are equivalent: both hold, or neither does. */
 export function iff(one: Condition, other: Condition): readonly Condition[] {
   return [implies(one, other), implies(other, one)];
 }

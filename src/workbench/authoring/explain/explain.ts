@@ -56,7 +56,7 @@ import { createPayerAndIntegratorTexts } from './support-texts.ts';
 const why = plainText('Why, in a sentence');
 const rules = list(RuleTraceSchema, 'The rules, in the sequence of asking');
 
-export const RulesAccountSchema = named(
+export const RulesTraceSchema = named(
   'RulesAccount',
   shape('How the rules came to a verdict', {
     groups: shape('How the group came about', {
@@ -88,7 +88,7 @@ export const RulesAccountSchema = named(
   }),
 );
 
-export type RulesAccount = ValueOf<typeof RulesAccountSchema>;
+export type RulesTrace = ValueOf<typeof RulesTraceSchema>;
 
 const LadderAccountSchema = shape('The ladder, also in words', {
   ...LadderSchema.properties,
@@ -108,7 +108,7 @@ export const ExplanationSchema = named(
   shape('Why a decision was made, and whether its rule set still gives the same answer', {
     decision: DecisionSchema,
     /** Null if the rule set that decided is not available. */
-    rules: nullable(RulesAccountSchema),
+    rules: nullable(RulesTraceSchema),
     ladder: shape('Before and after', { before: LadderAccountSchema, after: LadderAccountSchema }),
     sharedLists: list(
       Type.String(),
@@ -286,7 +286,7 @@ async function createAccount(
   values: readonly NullableFactValue[],
   rerun: Rerun,
   { platform, at }: Decision,
-): Promise<RulesAccount> {
+): Promise<RulesTrace> {
   const heldOut = new Set(selectSkippedHoldouts(rerun.holdout).map((drawn) => drawn.rule));
   const { groups, signals, verdicts, flags, exempt } = await traceRuleSet(rules, values, heldOut);
   const { clientGroup, isBot, verdict, rule } = rerun;

@@ -9,7 +9,7 @@ import {
 } from '#decision/rules/condition-text.ts';
 import type { ConditionTrace, RuleTrace } from '#decision/rules/evaluate/trace.ts';
 import type { Location } from '#decision/rules/problem.ts';
-import { type Explanation, formatDateTime, type RulesAccount, shortenDigest } from './explain.ts';
+import { type Explanation, formatDateTime, type RulesTrace, shortenDigest } from './explain.ts';
 
 /**
  * An explanation to format. It may also come from an answer of the API, in which the time of the decision is a text.
@@ -70,7 +70,7 @@ function formatAnswer({ verdict, waitSeconds }: ToldDecision): string {
   return waitSeconds === undefined ? verdict : `${verdict} ${waitSeconds} s`;
 }
 
-function rulesLines({ groups, signals, verdicts, flags }: RulesAccount, paint: PaintText): readonly string[] {
+function rulesLines({ groups, signals, verdicts, flags }: RulesTrace, paint: PaintText): readonly string[] {
   return [
     paint('strong', `Client group: ${groups.group}`),
     `  ${groups.why}`,

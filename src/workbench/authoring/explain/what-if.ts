@@ -3,14 +3,14 @@ import { type Decision, DecisionSchema } from '#decision/decision.ts';
 import { replayHoldouts } from '#decision/holdout.ts';
 import { listLackingLabels, redecide } from '#decision/redecision.ts';
 import { type RuleSet, ruleVersionSchema } from '#decision/rules/rule-set.ts';
-import { explainByRules, RulesAccountSchema } from './explain.ts';
+import { explainByRules, RulesTraceSchema } from './explain.ts';
 
 export const OtherVersionAnswerSchema = named(
   'DecisionWhatIf',
   shape('What another version would have answered', {
     version: ruleVersionSchema,
     digest: digestText('Digest of its files'),
-    rules: nullable(RulesAccountSchema),
+    rules: nullable(RulesTraceSchema),
     /** Null if the record lacks facts that the version needs. */
     decision: nullable(DecisionSchema),
     missing: list(

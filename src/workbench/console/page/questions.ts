@@ -1,12 +1,12 @@
 import type { TSchema } from '#base/json-schema.ts';
 import type { ValueOf, WithMomentsAsText } from '#base/shapes.ts';
 import type { ExperimentReport as ExperimentData } from '#history/evidence/experiment/experiment-report.ts';
-import type { NotesAndTables as PresentationData } from '#history/evidence/presentation.ts';
+import type { NotesAndTables as NotesAndTablesData } from '#history/evidence/presentation.ts';
 import type { WorthReport } from '#history/evidence/report/worth-report.ts';
 import type * as sdk from '#sdk/records.ts';
 import type { ProposalSchema } from '#workbench/approvals/proposals.ts';
 import type { RuleDiff } from '#workbench/authoring/diff/rule-diff.ts';
-import type { OtherVersionAnswer as DecisionWhatIf } from '#workbench/authoring/explain/what-if.ts';
+import type { OtherVersionAnswer } from '#workbench/authoring/explain/what-if.ts';
 import type { Reporting } from '#workbench/monitoring/reporting.ts';
 import type { AuditCheckSchema, AuditPageSchema } from '#workbench/platform/audit.ts';
 import type { EvidenceJobListSchema, EvidenceJobSchema } from '#workbench/platform/evidence/evidence.ts';
@@ -30,7 +30,7 @@ import type { SettingsSchema } from '#workbench/platform/settings.ts';
  * the client library knows them.
  */
 
-export type { DecisionWhatIf, Reporting, RuleDiff };
+export type { OtherVersionAnswer, Reporting, RuleDiff };
 
 /** An answer as the API's document describes it. */
 type Answered<Declared extends TSchema> = WithMomentsAsText<ValueOf<Declared>>;
@@ -64,13 +64,13 @@ export interface FinishedJob<Result> {
   readonly result: Result | null;
 }
 
-export type NotesAndTables = WithMomentsAsText<PresentationData>;
+export type NotesAndTables = WithMomentsAsText<NotesAndTablesData>;
 export type RulesReport = WithMomentsAsText<WorthReport> & NotesAndTables;
 export type Experiment = WithMomentsAsText<ExperimentData> & NotesAndTables;
 
-export type { FactValue, NullableFactValue as FactReading } from '#decision/facts/fact.ts';
+export type { FactValue, NullableFactValue } from '#decision/facts/fact.ts';
 export type { EvidenceTable, OrderCounts } from '#history/evidence/presentation.ts';
-export type { RuleWorth as RuleReport } from '#history/evidence/report/worth-report.ts';
+export type { RuleWorth } from '#history/evidence/report/worth-report.ts';
 
 export type Binding = sdk.Binding;
 export type ClientHistory = sdk.ClientHistory;
@@ -79,7 +79,7 @@ export type ClientView = sdk.ClientView;
 export type Decision = sdk.Decision;
 export type Explanation = sdk.Explanation;
 /** The rollout, and which nodes follow it or lag. */
-export type Following = sdk.ChangedRollout;
+export type ChangedRollout = sdk.ChangedRollout;
 export type FoundDecisions = sdk.FoundDecisions;
 export type FoundRecords = sdk.FoundRecords;
 export type HistoryEntry = sdk.HistoryEntry;
@@ -90,7 +90,7 @@ export type Rollout = sdk.Rollout;
 export type RolloutStatus = sdk.RolloutStatus;
 export type TrialCounts = sdk.TrialCounts;
 export type { Estimate } from '#history/statistics/intervals.ts';
-export type { ConditionTrace, RulesTrace as RulesAccount, RuleTrace, VerdictCommand } from '#sdk/records.ts';
+export type { ConditionTrace, RulesTrace, RuleTrace, VerdictCommand } from '#sdk/records.ts';
 
 /**
  * A request to the platform API. `path` is the path below /v1/platform/. `answer` never has a value. It gives
@@ -125,8 +125,8 @@ export const explorationQuestion = (query: URLSearchParams) => to<ExplorationAns
 
 export const ROLLOUT_STATUS: Question<RolloutStatus> = { path: 'rules' };
 export const EXPERIMENT_QUESTION: JobQuestion<Experiment> = { path: 'evidence' };
-export const ROLL_OUT: Question<Following> = { path: 'rules/rollout' };
-export const ROLL_BACK: Question<Following> = { path: 'rules/rollback' };
+export const ROLL_OUT: Question<ChangedRollout> = { path: 'rules/rollout' };
+export const ROLL_BACK: Question<ChangedRollout> = { path: 'rules/rollback' };
 export const PROPOSALS: Question<ProposalList> = { path: 'proposals?limit=500', pagedMember: 'proposals' };
 export const OPEN_PROPOSALS: Question<ProposalList> = { path: 'proposals?state=open' };
 export const proposalDecisionQuestion = (proposalId: string, way: 'approve' | 'reject') =>
@@ -199,7 +199,7 @@ export const explanationQuestion = (decisionId: string) =>
   to<Explanation>`decisions/${decisionId}/explanation`;
 /** The answer that another version would have given then. */
 export const decisionWhatIfQuestion = (decisionId: string, version: string) =>
-  to<DecisionWhatIf>`decisions/${decisionId}/what-if?version=${version}`;
+  to<OtherVersionAnswer>`decisions/${decisionId}/what-if?version=${version}`;
 
 export const clientQuestion = (clientIdKey: string) => to<ClientView>`client?clientIdKey=${clientIdKey}`;
 /**

@@ -2,7 +2,7 @@ import { type AnswerState, isAllowed } from '#workbench/console/page/api.ts';
 import { h, html } from '#workbench/console/page/html.ts';
 import type { PlannedChange } from '#workbench/console/page/parts/confirm.ts';
 import { onSubmit, renderField } from '#workbench/console/page/parts/form.ts';
-import type { Following, Rollout, RuleFolderList, Session } from '#workbench/console/page/questions.ts';
+import type { ChangedRollout, Rollout, RuleFolderList, Session } from '#workbench/console/page/questions.ts';
 import { createPlanConfirmation, FIRST_PLAN, type RolloutPlan } from './rollout-plan.ts';
 
 interface StagesProps {
@@ -10,7 +10,7 @@ interface StagesProps {
   readonly rollout: Rollout;
   readonly session: Session;
   readonly folders: AnswerState<RuleFolderList>;
-  readonly propose: (change: PlannedChange<Following>) => void;
+  readonly propose: (change: PlannedChange<ChangedRollout>) => void;
 }
 
 type Stage = Pick<RolloutPlan, 'mode' | 'percent'> & { readonly name: string };

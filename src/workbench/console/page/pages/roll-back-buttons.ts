@@ -2,7 +2,7 @@ import { askService } from '#workbench/console/page/api.ts';
 import { html } from '#workbench/console/page/html.ts';
 import { type PlannedChange, renderReasonField } from '#workbench/console/page/parts/confirm.ts';
 import {
-  type Following,
+  type ChangedRollout,
   ROLL_BACK,
   type Rollout,
   type RolloutStatus,
@@ -15,7 +15,7 @@ interface TakeBackProps {
   session: Session;
   /** If present, only this version may be rolled back here. */
   version?: string;
-  propose: (change: PlannedChange<Following>) => void;
+  propose: (change: PlannedChange<ChangedRollout>) => void;
 }
 
 /**
@@ -29,7 +29,7 @@ export function RollBackButtons({ rollout, previous, session, version: only, pro
   );
   return ways.map(({ version, meaning, isCandidate }) => {
     const which = isCandidate ? { version } : {};
-    const change: PlannedChange<Following> = {
+    const change: PlannedChange<ChangedRollout> = {
       title: `Take ${version} back?`,
       action: `Take ${version} back`,
       tone: 'bad',

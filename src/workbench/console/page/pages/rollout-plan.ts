@@ -6,7 +6,12 @@ import {
   renderReasonField,
 } from '#workbench/console/page/parts/confirm.ts';
 import { ChangedSince } from '#workbench/console/page/parts/differences.ts';
-import { type Following, ROLL_OUT, type Rollout, type Session } from '#workbench/console/page/questions.ts';
+import {
+  type ChangedRollout,
+  ROLL_OUT,
+  type Rollout,
+  type Session,
+} from '#workbench/console/page/questions.ts';
 
 export type PlanMode = 'shadow' | 'canary' | 'active';
 
@@ -38,7 +43,7 @@ export function createPlanConfirmation(
   rollout: Rollout,
   session: Session,
   mayReturn: boolean,
-): PlannedChange<Following> {
+): PlannedChange<ChangedRollout> {
   const { version, mode } = plan;
   const { active } = rollout;
   const action =

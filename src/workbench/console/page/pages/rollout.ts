@@ -15,7 +15,7 @@ import { renderAnswer, renderEmpty, UnreadableRollout } from '#workbench/console
 import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import { renderPill, type Tone } from '#workbench/console/page/parts/verdict.ts';
 import type {
-  Following,
+  ChangedRollout,
   Rollout,
   RolloutStatus,
   RuleFolderList,
@@ -45,7 +45,7 @@ interface Changing extends Pick<RolloutStatus, 'previous'> {
   readonly session: Session;
   /** The versions in RULES_DIR. They are asked for only if the person may change the rollout. */
   readonly folders: AnswerState<RuleFolderList>;
-  readonly propose: (change: PlannedChange<Following>) => void;
+  readonly propose: (change: PlannedChange<ChangedRollout>) => void;
 }
 
 /**
@@ -64,7 +64,7 @@ export function RolloutsPage({ session }: PageProps) {
   );
   const folders = useAnswer(isAllowed(session, 'operate') ? RULE_FOLDERS : null, STILL_MS);
   const [told, setTold] = useState<string | null>(null);
-  const { propose, dialog } = useConfirmedChange((following: Following) => {
+  const { propose, dialog } = useConfirmedChange((following: ChangedRollout) => {
     setTold(describeFollowing(following));
     status.reload();
   });
@@ -101,7 +101,7 @@ const ONLY_OPERATORS = html`<div class="notice">
   </p>
 </div>`;
 
-function describeFollowing({ following, lagging }: Following) {
+function describeFollowing({ following, lagging }: ChangedRollout) {
   const all = following.length + lagging.length;
   return lagging.length === 0
     ? `Done: ${all} of ${all} nodes follow.`
@@ -257,8 +257,8 @@ function PlanForm({
         }`
     }
     <div class="buttons">
-        <button type="submit" class="button-accent">${PLAN_ACTION_LABELS[mode]} …</button>
-      </div>
+      <button type="submit" class="button-accent">${PLAN_ACTION_LABELS[mode]} …</button>
+    </div>
   </form>`;
 }
 

@@ -16,7 +16,7 @@ import { renderEmpty } from '#workbench/console/page/parts/notice.ts';
 import { declareNumberColumns, renderTable, sortRows, useSort } from '#workbench/console/page/parts/table.ts';
 import type { ShownTime } from '#workbench/console/page/parts/time-span.ts';
 import { renderFigures } from '#workbench/console/page/parts/verdict.ts';
-import type { EvidenceTable, RuleReport, RulesReport } from '#workbench/console/page/questions.ts';
+import type { EvidenceTable, RulesReport, RuleWorth } from '#workbench/console/page/questions.ts';
 
 /**
  * Renders the outcomes of the orders that each rule matched. `rule` names a single rule to show, like
@@ -30,7 +30,7 @@ export function renderOutcomesByRule(
 ) {
   const { orders, rules, unpaidShare, notes, tables } = report;
   if (report.decisions === 0) return renderNotes(notes);
-  const isShown = (one: RuleReport) => rule === '' || `${one.file.replace('.yaml', '')}/${one.name}` === rule;
+  const isShown = (one: RuleWorth) => rule === '' || `${one.file.replace('.yaml', '')}/${one.name}` === rule;
   const shown = rules.filter((one) => one.matched > 0 && isShown(one));
   const ofAll = tables.filter(({ name }) => OF_MONEY.includes(name));
   const ofFlags = tables.filter(({ name }) => name === 'flags');
@@ -99,7 +99,7 @@ const COLUMNS = [
 
 interface RuleTableProps {
   file: string;
-  rules: readonly RuleReport[];
+  rules: readonly RuleWorth[];
   report: RulesReport;
   opened: string | null;
 }
@@ -129,14 +129,14 @@ function RuleTable({ file, rules, report, opened: openedAtFirst }: RuleTableProp
 }
 
 /** Returns the value of a rule by which a column is sorted. */
-function getSortValue(rule: RuleReport, place: number) {
+function getSortValue(rule: RuleWorth, place: number) {
   const { name, orders, matched, decided, decisive, unpaidShare, lift, net } = rule;
   const all = countAllOrders(orders);
   const cells = [name, all, all, matched, decided, decisive, unpaidShare?.value, lift, net?.value?.value];
   return cells[place] ?? null;
 }
 
-function renderRow(rule: RuleReport, report: RulesReport, most: number, isOpen: boolean, toggle: () => void) {
+function renderRow(rule: RuleWorth, report: RulesReport, most: number, isOpen: boolean, toggle: () => void) {
   const { name, orders, matched, decided, decisive, unpaidShare, lift, by = [] } = rule;
   const days = report.by === 'day' || report.by === 'week' ? by : [];
   const expanded = { 'aria-expanded': isOpen ? 'true' : 'false' };
@@ -160,7 +160,7 @@ function renderRow(rule: RuleReport, report: RulesReport, most: number, isOpen: 
  * Formats the net value (what a rule changed in money, measured by its holdout or by a trial) with the
  * currencies that it leaves out, or why it is not known.
  */
-function formatNetValue({ holdout, net, unrated }: RuleReport): string {
+function formatNetValue({ holdout, net, unrated }: RuleWorth): string {
   if (net === null) return holdout === null ? 'not known: needs a holdout' : 'not known yet';
   const without = unrated === null ? '' : `, without ${Object.keys(unrated.amounts).join(', ')}`;
   return `${formatCell(net.value, 'money')} ${net.currency}${without}`;
@@ -170,7 +170,7 @@ function formatNetValue({ holdout, net, unrated }: RuleReport): string {
  * Renders everything that is known of a rule: its rows of every table that names rules by file, and the
  * link to its orders.
  */
-function renderOpenedRule(rule: RuleReport, report: RulesReport) {
+function renderOpenedRule(rule: RuleWorth, report: RulesReport) {
   const tables = report.tables.flatMap((table) => selectRowsOfRule(table, rule));
   return html`<div class="opened-rule">
     ${renderRuleLinks(rule, report)}
@@ -182,7 +182,7 @@ function renderOpenedRule(rule: RuleReport, report: RulesReport) {
 }
 
 /** Selects the rows about a rule, without its file and name. */
-function selectRowsOfRule(table: EvidenceTable, { file, name }: RuleReport) {
+function selectRowsOfRule(table: EvidenceTable, { file, name }: RuleWorth) {
   const rows = table.name === 'rules' ? [] : table.rows.filter((row) => row[0] === file && row[1] === name);
   if (rows.length === 0) return [];
   return [{ ...table, columns: table.columns.slice(2), rows: rows.map((row) => row.slice(2)) }];
@@ -191,7 +191,7 @@ function selectRowsOfRule(table: EvidenceTable, { file, name }: RuleReport) {
 /** The outcomes by which decisions can be searched. */
 const REPORTED = ['paid', 'unpaid', 'unknown'];
 
-function renderRuleLinks({ file, name }: RuleReport, report: RulesReport) {
+function renderRuleLinks({ file, name }: RuleWorth, report: RulesReport) {
   const text = html`<a href=${toVersionPath(report.version, '', { file, rule: name })}>Text of the rule</a>`;
   const member = getSearchMember(file);
   if (member === null) return html`<p>${text}</p>`;
@@ -220,7 +220,7 @@ const STEP = 4;
  * Renders the orders of each day or week as small columns of paid, unpaid and unknown. A rule that is
  * opened shows figures as well.
  */
-function renderTrend(slices: NonNullable<RuleReport['by']>) {
+function renderTrend(slices: NonNullable<RuleWorth['by']>) {
   const most = Math.max(0, ...slices.map(({ orders }) => countAllOrders(orders)));
   if (most === 0 || slices.length < 2) return html`<span class="faint">–</span>`;
   const width = slices.length * STEP;
@@ -230,7 +230,7 @@ function renderTrend(slices: NonNullable<RuleReport['by']>) {
   </svg>`;
 }
 
-function renderTrendColumn({ orders }: NonNullable<RuleReport['by']>[number], x: number, most: number) {
+function renderTrendColumn({ orders }: NonNullable<RuleWorth['by']>[number], x: number, most: number) {
   let top = HEIGHT;
   return ORDER_STATUSES.map(({ name, color }) => {
     const height = (HEIGHT * orders[name]) / most;

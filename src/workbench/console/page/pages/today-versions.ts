@@ -12,7 +12,7 @@ import { renderEmpty, UnreadableRollout } from '#workbench/console/page/parts/no
 import { declareColumns, renderTable } from '#workbench/console/page/parts/table.ts';
 import { renderPill } from '#workbench/console/page/parts/verdict.ts';
 import type {
-  Following,
+  ChangedRollout,
   NodeReport,
   Rollout,
   RolloutStatus,
@@ -27,7 +27,7 @@ type Candidate = Rollout['candidates'][number];
 export function renderDecidingVersions(
   { rollout, unreadable, trials, previous }: RolloutStatus,
   session: Session,
-  propose: (change: PlannedChange<Following>) => void,
+  propose: (change: PlannedChange<ChangedRollout>) => void,
 ) {
   if (unreadable) return h(UnreadableRollout, {});
   if (rollout === null)

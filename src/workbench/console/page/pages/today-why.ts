@@ -7,8 +7,8 @@ import { declareNumberColumns, renderTable } from '#workbench/console/page/parts
 import { toThisPageWithParameters } from '#workbench/console/page/parts/time-span.ts';
 import { VERDICT_STYLES } from '#workbench/console/page/parts/verdict.ts';
 import {
+  type ChangedRollout,
   explorationQuestion,
-  type Following,
   type RolloutStatus,
   type Session,
 } from '#workbench/console/page/questions.ts';
@@ -37,7 +37,7 @@ const COLUMNS = [
 interface RemedyContext {
   readonly session: Session;
   readonly status: RolloutStatus | null;
-  readonly propose: (change: PlannedChange<Following>) => void;
+  readonly propose: (change: PlannedChange<ChangedRollout>) => void;
 }
 
 interface WhyChangedProps extends RemedyContext {

@@ -56,8 +56,8 @@ function renderShadowDifferences({ shadow }: TrialCounts, active: string, candid
     'sample orders',
   ];
   return html`<p>
-      <b class="num">${groupDigits(different)}</b> of
-      <b class="num"> ${groupDigits(compared)}</b> verdicts differ:
+      <b class="num">${groupDigits(different)}</b> of${' '}
+      <b class="num">${groupDigits(compared)}</b> verdicts differ:
       ${' '}${formatInterval(estimateShare(different, compared))}.
     </p>
     ${

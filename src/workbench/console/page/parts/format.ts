@@ -1,4 +1,4 @@
-import type { FactReading, FactValue } from '#workbench/console/page/questions.ts';
+import type { FactValue, NullableFactValue } from '#workbench/console/page/questions.ts';
 
 export { formatCount } from '#base/count-text.ts';
 
@@ -96,7 +96,7 @@ export function formatPlatform(platform: string) {
 }
 
 /** Formats a fact's value for people. */
-export function formatFact(value: FactReading | readonly FactValue[]): string {
+export function formatFact(value: NullableFactValue | readonly FactValue[]): string {
   if (value === null) return 'not known';
   if (value === '') return '(empty)';
   if (typeof value === 'object') return value.map(formatFact).join(', ');
@@ -104,7 +104,7 @@ export function formatFact(value: FactReading | readonly FactValue[]): string {
 }
 
 /** Formats an amount like `25.00 EUR`, with the zeros of its currency and with all its decimals. */
-export function formatMoney(amount: FactReading, currency: string) {
+export function formatMoney(amount: NullableFactValue, currency: string) {
   const text = formatFact(amount);
   const [whole, fraction = ''] = text.split('.');
   const digits = currency === '' ? fraction.length : fraction.padEnd(getDecimals(currency), '0').length;

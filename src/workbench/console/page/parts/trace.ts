@@ -1,8 +1,8 @@
 import { type Html, html } from '#workbench/console/page/html.ts';
 import type {
   ConditionTrace,
-  FactReading,
-  RulesAccount,
+  NullableFactValue,
+  RulesTrace,
   RuleTrace,
 } from '#workbench/console/page/questions.ts';
 import { formatDuration, formatFact } from './format.ts';
@@ -29,7 +29,7 @@ const SIGNS: Readonly<Record<string, string>> = {
  * rule links to its results.
  */
 export function renderRulesTrace(
-  { groups, signals, verdicts, flags }: RulesAccount,
+  { groups, signals, verdicts, flags }: RulesTrace,
   version: string | undefined,
 ) {
   const bot = signals.isBot ? 'bot' : 'no bot';
@@ -175,7 +175,7 @@ function formatKind(condition: Nested): string {
 }
 
 /** Renders the facts' values that the rules saw. */
-export function renderFactsTable(facts: Readonly<Record<string, FactReading>>) {
+export function renderFactsTable(facts: Readonly<Record<string, NullableFactValue>>) {
   return html`<dl class="facts">
     ${Object.entries(facts).map(
       ([label, value]) =>
@@ -187,7 +187,7 @@ export function renderFactsTable(facts: Readonly<Record<string, FactReading>>) {
 const MINUTE_SECONDS = 60;
 
 /** Formats a fact's value. Large numbers of seconds are also written as a duration. */
-function formatReading(label: string, value: FactReading) {
+function formatReading(label: string, value: NullableFactValue) {
   const isLong = /seconds/i.test(label) && typeof value === 'number' && value >= MINUTE_SECONDS;
   return isLong ? `${formatFact(value)} (${formatDuration(value * 1000)})` : formatFact(value);
 }

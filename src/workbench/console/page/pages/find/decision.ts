@@ -25,7 +25,12 @@ import {
   renderPill,
   VerdictPill,
 } from '#workbench/console/page/parts/verdict.ts';
-import type { Decision, DecisionWhatIf, Explanation, Session } from '#workbench/console/page/questions.ts';
+import type {
+  Decision,
+  Explanation,
+  OtherVersionAnswer,
+  Session,
+} from '#workbench/console/page/questions.ts';
 import {
   clientHistoryQuestion,
   decisionWhatIfQuestion,
@@ -165,7 +170,7 @@ function OtherVersion({ decision }: { decision: Decision }) {
     </div>`;
 }
 
-function Then({ then: { version, decision, missing }, was }: { then: DecisionWhatIf; was: Decision }) {
+function Then({ then: { version, decision, missing }, was }: { then: OtherVersionAnswer; was: Decision }) {
   if (decision === null)
     return html`<p class="faint">
       ${version} cannot say: the record does not hold ${missing.join(', ')}, which it asks for.
