@@ -93,6 +93,7 @@ async function checkBackup(options: {
   work?: string;
 }): Promise<BackupReport> {
   const kind = findKind(options.check);
+  requireArchiveFolder(options.archive);
   const copy = mkdtempSync(join(options.work ?? tmpdir(), 'scoring-restore-'));
   const opened = await STARTERS[kind](options.check, copy).catch((error: unknown) => {
     rmSync(copy, { recursive: true, force: true });
@@ -105,6 +106,15 @@ async function checkBackup(options: {
     await opened.stop();
     rmSync(copy, { recursive: true, force: true });
   }
+}
+
+function requireArchiveFolder(place: string | undefined): void {
+  if (place === undefined || isInS3(place) || existsSync(place)) return;
+  throw new UsageError(`there is no folder ${place}; name the folder or the address of the archive`);
+}
+
+function isInS3(place: string): boolean {
+  return place.startsWith('s3:');
 }
 
 function findKind(folder: string): Kind {
@@ -241,13 +251,11 @@ function openArchiveOfBackup(
   { check, archive }: { check: string; archive?: string },
   copy: string,
 ): Archive | null {
-  if (archive?.startsWith('s3:') === true)
+  if (archive !== undefined && isInS3(archive))
     return openArchive(
       { archiveDir: join(copy, 'archive'), archiveS3: parseS3Place(archive) },
       REGISTERS_WITHOUT_STORE,
     );
-  if (archive !== undefined && !existsSync(archive))
-    throw new UsageError(`there is no folder ${archive}; name the folder or the address of the archive`);
   const folder = archive ?? join(check, 'archive');
   return existsSync(folder) ? new Archive(folder) : null;
 }

@@ -1,7 +1,8 @@
 import type UPlot from 'uplot';
 import { html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
-import { groupDigits as countText, formatClock, formatDateTime, formatDay, formatMinute } from './format.ts';
+import { formatClock, formatDateTime, formatDay, formatMinute, groupDigits } from './format.ts';
 import type { TimeMark } from './marks.ts';
+import { useMediaTest } from './media.ts';
 import { declareNumberColumns, renderTable } from './table.ts';
 import { renderPill } from './verdict.ts';
 
@@ -64,12 +65,22 @@ const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_00
  * numbers as a table.
  */
 export function Chart(props: ChartProps) {
-  const { title, note, kind, at, series, format = countText, marks = NO_MARKS, before = null, brush } = props;
+  const {
+    title,
+    note,
+    kind,
+    at,
+    series,
+    format = groupDigits,
+    marks = NO_MARKS,
+    before = null,
+    brush,
+  } = props;
   const [place, setPlace] = useState<number | null>(null);
   const [isDrawn, setIsDrawn] = useState(true);
   const box = useRef<HTMLElement | null>(null);
   const plot = useRef<UPlot | null>(null);
-  const scheme = useScheme();
+  const scheme = useMediaTest('(prefers-color-scheme: dark)');
   const isInterval = kind === 'interval';
   const heights = isInterval
     ? []
@@ -130,7 +141,7 @@ function formatReading(value: number | null | undefined, format: (value: number)
   return value === null || value === undefined ? '–' : format(value);
 }
 
-function renderMinuteTable({ title, kind, at, series, format = countText }: ChartProps) {
+function renderMinuteTable({ title, kind, at, series, format = groupDigits }: ChartProps) {
   const rows = [...at.entries()].filter(([index]) => series.some(({ values }) => values[index]));
   const columns = ['time', ...declareNumberColumns(...series.map(({ name }) => name))];
   return html`<details class="minutes">
@@ -140,18 +151,6 @@ function renderMinuteTable({ title, kind, at, series, format = countText }: Char
       ...series.map(({ values }) => formatReading(values[index], format)),
     ])}
   </details>`;
-}
-
-/** Returns whether the reader's colour scheme is dark. When it changes, canvases are drawn again. */
-function useScheme() {
-  const [dark, setDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches);
-  useEffect(() => {
-    const query = matchMedia('(prefers-color-scheme: dark)');
-    const follow = () => setDark(query.matches);
-    query.addEventListener('change', follow);
-    return () => query.removeEventListener('change', follow);
-  }, []);
-  return dark;
 }
 
 const NO_MARKS: readonly TimeMark[] = [];

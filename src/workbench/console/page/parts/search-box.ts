@@ -1,24 +1,12 @@
 import { type Html, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
 import type { Session } from '#workbench/console/page/questions.ts';
 import { onTyped } from './form.ts';
+import { useMediaTest } from './media.ts';
 import { renderSafeName } from './name.ts';
 import { type Choice, type ChoiceGroup, useSearch } from './search-results.ts';
 
 /** A screen that is as narrow as that of a phone, as in the style sheet. */
 const PHONE = '(max-width: 600px)';
-
-/** Whether the screen is as a media query says, now and after it has changed. */
-function useMediaTest(query: string) {
-  const [matches, setMatches] = useState(() => matchMedia(query).matches);
-  useEffect(() => {
-    const media = matchMedia(query);
-    const look = () => setMatches(media.matches);
-    look();
-    media.addEventListener('change', look);
-    return () => media.removeEventListener('change', look);
-  }, [query]);
-  return matches;
-}
 
 interface SearchBoxProps {
   readonly session: Session;
